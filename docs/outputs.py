@@ -22,10 +22,7 @@ BLOCKS = re.compile(
     r"^```python\n(?P<code>.*?)^```$(?:\n\n```text\n(?P<shown>.*?)^```$)?", re.M | re.S
 )
 #: Pages with a table that an example prints.
-TABLES = {
-    "quickstart.md": "plot_quickstart",
-    "classes.md": "plot_crowd",
-}
+TABLES = {"quickstart.md": "plot_quickstart", "classes.md": "plot_crowd"}
 NUMBER = re.compile(r"(-?\d+(?:[.,](\d+))?)([%.,;:)]*)")
 
 

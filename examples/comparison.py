@@ -202,11 +202,7 @@ def compare(
         with one_thread():
             rival.fit(train, y_train)
         results[name] = backtest(
-            rival,
-            test,
-            test[targets],
-            horizon=informer.pred_len,
-            known_future=known,
+            rival, test, test[targets], horizon=informer.pred_len, known_future=known
         )
     return results
 

@@ -33,8 +33,7 @@ def tensor_of(array: npt.NDArray[Any]) -> torch.Tensor:
 
 
 def product(
-    left: npt.NDArray[np.floating],
-    right: npt.NDArray[np.floating],
+    left: npt.NDArray[np.floating], right: npt.NDArray[np.floating]
 ) -> npt.NDArray[Any]:
     """Multiply matrices, (…, n, m), by others, (…, m, k), as ``left @ right`` does.
 
@@ -57,10 +56,7 @@ def eigenvectors(symmetric: Float64Array) -> tuple[Float64Array, Float64Array]:
     return values.numpy(), vectors.numpy()
 
 
-def solution(
-    symmetric: Float64Array,
-    right: Float64Array,
-) -> Float64Array:
+def solution(symmetric: Float64Array, right: Float64Array) -> Float64Array:
     """Solve linear equations, (…, n, k): `symmetric` times the result is `right`.
 
     Matrices, (…, n, n), have no negative eigenvalues, and any rank.
@@ -76,8 +72,7 @@ def solution(
 
 
 def _robustly(
-    work: Callable[[torch.Tensor], _Found],
-    symmetric: Float64Array,
+    work: Callable[[torch.Tensor], _Found], symmetric: Float64Array
 ) -> _Found:
     """Run LAPACK; where it gives up, as MKL does on constants, on a matrix next to it."""
     n = symmetric.shape[-1]

@@ -86,13 +86,7 @@ class Share:
         self.stopped |= now + piece >= self.end
         return self.stopped
 
-    def of(
-        self,
-        n: int,
-        *,
-        least: int = 1,
-        power: float = 1.0,
-    ) -> int:
+    def of(self, n: int, *, least: int = 1, power: float = 1.0) -> int:
         """Return how many of n windows, trees or epochs there may be.
 
         least: where there are so many.

@@ -56,10 +56,7 @@ NOTE: dict[str, Any] = {
 BF16: dict[str, Any] = {
     **NOTE,
     "network": replace(
-        NOTE["network"],
-        embeddings=("mask",),
-        attention="dense",
-        block="bf16",
+        NOTE["network"], embeddings=("mask",), attention="dense", block="bf16"
     ),
     "training": replace(
         NOTE["training"],

@@ -94,10 +94,7 @@ def log_errors(errors: Float64Array) -> tuple[Float64Array, BoolArray]:
     return np.clip(logs, -1.5, 1.5), is_judged
 
 
-def stretch_sums(
-    losses: Float64Array,
-    stretches: IntArray,
-) -> Float64Array:
+def stretch_sums(losses: Float64Array, stretches: IntArray) -> Float64Array:
     """Add up the losses of windows, (n_windows, …), on each stretch."""
     n_stretches = stretches.max() + 1
     total = np.zeros((n_stretches, *losses.shape[1:]))
@@ -106,10 +103,7 @@ def stretch_sums(
 
 
 def time_stretches(
-    steps: IntArray,
-    pred_len: int,
-    *,
-    n_most: int = 4,
+    steps: IntArray, pred_len: int, *, n_most: int = 4
 ) -> IntArray | None:
     """Assign held-out windows to stretches of time, numbered from 0.
 
@@ -140,11 +134,7 @@ def minimax_share(losses: Float64Array) -> int:
     return int(worst.argmin())
 
 
-def mean_log_share(
-    losses: Float64Array,
-    *,
-    margin: float = 0.0,
-) -> int:
+def mean_log_share(losses: Float64Array, *, margin: float = 0.0) -> int:
     """Find the share of the lowest mean log loss, so that no stretch counts for its size.
 
     losses: (n_stretches, n_shares); the first share is none.
@@ -186,10 +176,7 @@ def gain_of_best_share(losses: Float64Array) -> float:
     return float(1 - pessimistic.min())
 
 
-def _pessimistic_losses(
-    losses: Float64Array,
-    margin: float,
-) -> Float64Array:
+def _pessimistic_losses(losses: Float64Array, margin: float) -> Float64Array:
     """Return the mean relative loss of each share with so many standard errors; 1 for none."""
     relative = _relative(losses)
     has_infinite = np.isinf(relative[:, 1:]).any()

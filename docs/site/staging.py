@@ -68,14 +68,7 @@ def contents(index: str) -> str:
     """Make the index's links its table of contents, a part for each of its sections."""
     parts = []
     for caption, pages in groups_of(index).items():
-        lines = [
-            "```{toctree}",
-            ":hidden:",
-            f":caption: {caption}",
-            "",
-            *pages,
-            "```",
-        ]
+        lines = ["```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```"]
         parts.append("\n".join(lines))
     return "\n" + "\n\n".join(parts) + "\n"
 

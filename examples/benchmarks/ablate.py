@@ -147,18 +147,10 @@ RULES = (
         "trees",
     ),
     Rule(
-        "weights by step",
-        "judging.weights",
-        "nearby_steps",
-        _all_steps_alike,
-        "trees",
+        "weights by step", "judging.weights", "nearby_steps", _all_steps_alike, "trees"
     ),
     Rule(
-        "joint errors of members",
-        "judging.weights",
-        "_JOINT_PRIOR",
-        1e9,
-        "long panels",
+        "joint errors of members", "judging.weights", "_JOINT_PRIOR", 1e9, "long panels"
     ),
     Rule("own errors of a series", "judging.weights", "_OWN", 0.0, "long panels"),
 )

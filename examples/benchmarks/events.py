@@ -313,10 +313,7 @@ def fit_and_forecast(
         df["open"] = drawn.known
         known = {"known_future": ["open"]}
     model = InformerRegressor(
-        "y",
-        pred_len=cell.frequency.horizon,
-        random_state=0,
-        **{**known, **settings},
+        "y", pred_len=cell.frequency.horizon, random_state=0, **{**known, **settings}
     )
     future = df[cell.n_rows :].drop(columns="y") if known else None
     with warnings.catch_warnings():

@@ -98,11 +98,7 @@ def shops(seed: int) -> Table:
         by_hand, columns=["kind", "weather", "holiday"], dtype=float
     )
     return Table(
-        raw,
-        _with_last(by_hand, "sales"),
-        "sales",
-        56,
-        {"seq_len": 28, "pred_len": 14},
+        raw, _with_last(by_hand, "sales"), "sales", 56, {"seq_len": 28, "pred_len": 14}
     )
 
 
@@ -126,11 +122,7 @@ def events(seed: int) -> Table:
     raw = pd.concat(parts, names=["shop", "day"])
     by_hand = pd.get_dummies(raw, columns=["event"], dtype=float)
     return Table(
-        raw,
-        _with_last(by_hand, "sales"),
-        "sales",
-        112,
-        {"seq_len": 28, "pred_len": 14},
+        raw, _with_last(by_hand, "sales"), "sales", 112, {"seq_len": 28, "pred_len": 14}
     )
 
 

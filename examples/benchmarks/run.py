@@ -245,15 +245,7 @@ def parts(runner: Runner) -> list[list[Any]]:
         ("seq_len", 384),
         ("pred_len", 96),
     ]
-    names = [
-        "reading",
-        "ridges",
-        "classical",
-        "trees",
-        "network",
-        "weights",
-        "all",
-    ]
+    names = ["reading", "ridges", "classical", "trees", "network", "weights", "all"]
     rows: list[list[Any]] = [["a default fit, CPU s", *names, "MB above imports"]]
     for what, n in [("rows", base["rows"]), *more]:
         sizes = base | {what: n}

@@ -95,10 +95,7 @@ class FracastForecaster(Adapter):
         return np.stack(found)
 
     def _forecast_quantiles(
-        self,
-        model: FracastModel,
-        contexts: list[Float64Array],
-        n_steps: int,
+        self, model: FracastModel, contexts: list[Float64Array], n_steps: int
     ) -> Float64Array:
         """Forecast the quantiles that a model knows, (n, n_steps, n_quantiles).
 

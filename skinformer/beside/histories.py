@@ -83,10 +83,7 @@ class FitsEachHistory(Adapter):
     """
 
     def _forecast_each(
-        self: Any,
-        histories: Sequence[Float64Array],
-        horizon: int,
-        season: int,
+        self: Any, histories: Sequence[Float64Array], horizon: int, season: int
     ) -> Float64Array:
         """Forecast histories; the last season stands where a forecast is an error or NaN.
 
@@ -116,10 +113,7 @@ class FitsEachHistory(Adapter):
 
 
 def _forecast_one(
-    forecast: Any,
-    history: Float64Array,
-    horizon: int,
-    season: int,
+    forecast: Any, history: Float64Array, horizon: int, season: int
 ) -> tuple[Float64Array, str]:
     """Return forecasts, and the error of a history that is long enough as text.
 
@@ -148,9 +142,7 @@ def _forecast_one(
 
 
 def quantile_weights(
-    known: Sequence[float],
-    levels: Sequence[float] | None,
-    point: str = "median",
+    known: Sequence[float], levels: Sequence[float] | None, point: str = "median"
 ) -> Float64Array:
     """
     Return the weights of known quantiles in quantiles of other levels, or in a point.

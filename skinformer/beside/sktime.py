@@ -120,10 +120,7 @@ class InformerForecaster(BaseForecaster):
         return DataFrame(forecast, rows.index, self._targets).loc[requested]
 
     def _predict_quantiles(
-        self,
-        fh: Any,
-        X: DataFrame | None,
-        alpha: Sequence[float],
+        self, fh: Any, X: DataFrame | None, alpha: Sequence[float]
     ) -> DataFrame:
         """Forecast quantiles of the rows that a horizon names."""
         requested, rows = self._rows(fh, X)

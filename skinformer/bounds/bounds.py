@@ -52,11 +52,7 @@ class Bounds:
 
     @classmethod
     def of(
-        cls,
-        history: Timeline,
-        scaler: Scaler,
-        closures: Closures,
-        n_targets: int,
+        cls, history: Timeline, scaler: Scaler, closures: Closures, n_targets: int
     ) -> Bounds:
         """Find the bounds of values by their history, standardised by a scaler."""
         with_unseen = scaler.with_unseen()
@@ -110,19 +106,13 @@ class Bounds:
         if self.zero is None:
             return
         lone = find_lone_sales(
-            windows,
-            self.zero,
-            pred_len=points.shape[1],
-            look_back=look_back,
+            windows, self.zero, pred_len=points.shape[1], look_back=look_back
         )
         level = lone.mean if of_mean else lone.zero
         np.copyto(points, level[:, None], where=lone.is_lone[:, None])
 
     def zeros(
-        self,
-        values: Float32Array,
-        series: IntArray,
-        steps: IntArray,
+        self, values: Float32Array, series: IntArray, steps: IntArray
     ) -> tuple[BoolArray, Float32Array] | None:
         """Find where the joint forecast of steps is zero, and what zero is, (n, n_targets) each.
 

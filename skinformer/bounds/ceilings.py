@@ -15,9 +15,7 @@ _ROUNDING = 1e-5
 
 
 def find_ceilings(
-    timeline: Timeline,
-    scaler: Scaler,
-    high: Float32Array,
+    timeline: Timeline, scaler: Scaler, high: Float32Array
 ) -> Float64Array:
     """Return what rates do not exceed, (n_series + 1, n_targets), in units; else infinity.
 

@@ -26,10 +26,7 @@ class ClosedAhead(NamedTuple):
 
     @classmethod
     def of(
-        cls,
-        closures: Closures,
-        scaler: Scaler,
-        n_targets: int,
+        cls, closures: Closures, scaler: Scaler, n_targets: int
     ) -> ClosedAhead | None:
         """Standardise closures, by the scaler of all series and of new ones; None for none."""
         found = closures.found

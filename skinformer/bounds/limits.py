@@ -42,9 +42,7 @@ class Limits(NamedTuple):
         # A tenth more than what is free.
         width = np.log(1.1) / scale
         return cls(
-            top.astype(np.float32),
-            rise.astype(np.float32),
-            width.astype(np.float32),
+            top.astype(np.float32), rise.astype(np.float32), width.astype(np.float32)
         )
 
     def apply(
@@ -76,11 +74,7 @@ class Limits(NamedTuple):
         return y_pred
 
 
-def soft_clip(
-    x: Float32Array,
-    knee: Float32Array,
-    width: Float32Array,
-) -> Float32Array:
+def soft_clip(x: Float32Array, knee: Float32Array, width: Float32Array) -> Float32Array:
     """Compress values above a knee: ``y = knee + width / (1 + width / (x - knee))``.
 
     Its slope is 1 at the knee, and y stays below ``knee + width``. It is rational, so that every

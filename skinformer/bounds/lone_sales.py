@@ -26,11 +26,7 @@ class LoneSales(NamedTuple):
 
 
 def find_lone_sales(
-    windows: SeenWindows,
-    zero: Float32Array,
-    *,
-    pred_len: int,
-    look_back: int,
+    windows: SeenWindows, zero: Float32Array, *, pred_len: int, look_back: int
 ) -> LoneSales:
     """Find the windows of series that hold one sale, of late, and zeros.
 

@@ -46,10 +46,7 @@ class Reach(NamedTuple):
 
     @classmethod
     def of(
-        cls,
-        low: Float32Array,
-        high: Float32Array,
-        limits: Limits | None = None,
+        cls, low: Float32Array, high: Float32Array, limits: Limits | None = None
     ) -> Reach:
         """Make it of what `observed_range` returns; infinite where `limits` hold already."""
         is_unbounded = np.isnan(low)
@@ -91,11 +88,7 @@ class Reach(NamedTuple):
         return clipped
 
 
-def _clip(
-    y_pred: Float32Array,
-    low: Float32Array,
-    high: Float32Array,
-) -> Float32Array:
+def _clip(y_pred: Float32Array, low: Float32Array, high: Float32Array) -> Float32Array:
     """Clip forecasts one and a half widths beyond a range; what hardly moved has a width of 1."""
     width = np.maximum(high - low, 1)
     margin = MARGIN * width

@@ -48,10 +48,7 @@ class ZeroPhases(NamedTuple):
         return cls(clock, tuple(found)) if found else None
 
     def without(
-        self,
-        targets: Float32Array,
-        series: IntArray,
-        steps: IntArray,
+        self, targets: Float32Array, series: IntArray, steps: IntArray
     ) -> Float32Array:
         """Return targets of rows, (n, n_targets), with NaN where they lie at such a phase."""
         return np.where(self.at(series, steps), np.float32(np.nan), targets)
@@ -80,10 +77,7 @@ def standardised_zeros(scaler: Scaler, n_series: int, n_targets: int) -> Float32
 
 
 def _always_zero(
-    timeline: Timeline,
-    is_zero: BoolArray,
-    season: int,
-    shorter: int,
+    timeline: Timeline, is_zero: BoolArray, season: int, shorter: int
 ) -> BoolArray:
     """Return which phases of a season were always zero, (n_series + 1, n_targets, season).
 
@@ -128,11 +122,7 @@ def _sum_of_strata(counts: AnyArray, shorter: int) -> AnyArray:
     return np.tile(sums, n_strata)
 
 
-def _count(
-    cell: IntArray,
-    flags: BoolArray,
-    shape: tuple[int, int],
-) -> AnyArray:
+def _count(cell: IntArray, flags: BoolArray, shape: tuple[int, int]) -> AnyArray:
     """Count flags in the cells of series and phases, of this shape."""
     counts = np.bincount(cell, weights=flags, minlength=math.prod(shape))
     return counts.reshape(shape)

@@ -46,10 +46,7 @@ def mixture_weights(
 
 
 def log_losses(
-    logits: Float64Array,
-    y: Float64Array,
-    weight: Float64Array,
-    groups: list[slice],
+    logits: Float64Array, y: Float64Array, weight: Float64Array, groups: list[slice]
 ) -> Float64Array:
     """Compute the log loss of windows, (n,), summed over steps and targets.
 

@@ -30,12 +30,7 @@ class ClassFeatures:
     known: tuple[int, ...]
     maker: FeatureMaker
 
-    def make(
-        self,
-        values: Floats,
-        pairs: Pairs,
-        clock: Clock,
-    ) -> Float64Array:
+    def make(self, values: Floats, pairs: Pairs, clock: Clock) -> Float64Array:
         """Make the features of pairs of target 0, (n, n_features); NaN where none is known."""
         first, *rest = self.rich
         with_first = [first, *self.other, *self.known]
@@ -54,11 +49,7 @@ class ClassFeatures:
         return np.hstack(features)
 
 
-def make_features(
-    timeline: Timeline,
-    columns: Columns,
-    group: slice,
-) -> ClassFeatures:
+def make_features(timeline: Timeline, columns: Columns, group: slice) -> ClassFeatures:
     """Choose what is seen of each column for the target whose classes are in ``group``."""
     # 1. Columns: of those beyond the first eight the last values alone are seen.
     n_rich = 8

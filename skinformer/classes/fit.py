@@ -62,11 +62,7 @@ class TargetFit:
     features: ClassFeatures
 
     def probabilities(
-        self,
-        values: Floats,
-        series: IntArray,
-        pairs: Pairs,
-        clock: Clock,
+        self, values: Floats, series: IntArray, pairs: Pairs, clock: Clock
     ) -> Float64Array:
         """Forecast pairs by each forecaster, (4, n, n_classes).
 
@@ -193,10 +189,7 @@ def fit_classes(
 
 
 def _fit_target(
-    truths: Truths,
-    columns: Columns,
-    classifier: Any,
-    seed: int,
+    truths: Truths, columns: Columns, classifier: Any, seed: int
 ) -> TargetFit:
     """Fit all forecasters of a target; logistic map and classifier only to truths with a past."""
     timeline = truths.timeline
@@ -244,10 +237,7 @@ def _fit_simple(truths: Truths, columns: Columns) -> TargetFit:
 
 
 def _fit_logistic(
-    truths: Truths,
-    fit: TargetFit,
-    pairs: Pairs,
-    features: Float64Array,
+    truths: Truths, fit: TargetFit, pairs: Pairs, features: Float64Array
 ) -> Logistic:
     """Fit the logistic map to some pairs, whose frequencies do without their block of time."""
     timeline = truths.timeline

@@ -73,9 +73,7 @@ def fit_frequencies(truths: Truths, seasons: tuple[int, ...]) -> Frequencies:
 
 
 def _fit_cells(
-    truths: Truths,
-    cells: IntArray,
-    prior: Float64Array,
+    truths: Truths, cells: IntArray, prior: Float64Array
 ) -> tuple[float, Float64Array]:
     """Fit probabilities of cells, and return their log likelihood as well.
 
@@ -146,11 +144,7 @@ def _candidates(seasons: tuple[int, ...], clock: Clock) -> list[str]:
     ]
 
 
-def phases(
-    name: str,
-    steps: IntArray,
-    clock: Clock,
-) -> IntArray:
+def phases(name: str, steps: IntArray, clock: Clock) -> IntArray:
     """Count phases of steps from 0: cells of calendar fields, or rows of a season.
 
     ``name`` says which; its "hour" is the minute of the day, and "" is all rows.

@@ -127,9 +127,7 @@ class _WeightedTruths(NamedTuple):
 
 
 def _best_penalty(
-    problem: _WeightedTruths,
-    penalties: Float64Array,
-    late: BoolArray,
+    problem: _WeightedTruths, penalties: Float64Array, late: BoolArray
 ) -> Float64Array:
     """Find the penalty under which early truths forecast late ones best."""
     early_problem = problem.part(~late)
@@ -145,9 +143,7 @@ def _best_penalty(
 
 
 def _standardise(
-    features: Float64Array,
-    mean: Float64Array,
-    scale: Float64Array,
+    features: Float64Array, mean: Float64Array, scale: Float64Array
 ) -> Float64Array:
     """Standardise features; a NaN becomes the mean."""
     standardised = (features - mean) / scale

@@ -64,11 +64,7 @@ class Truths:
         return steps * N_BLOCKS // span
 
 
-def read_truths(
-    timeline: Timeline,
-    group: slice,
-    missing: BoolArray | None,
-) -> Truths:
+def read_truths(timeline: Timeline, group: slice, missing: BoolArray | None) -> Truths:
     """Read the truths of a target.
 
     missing: where they were missing, (n_rows, n_targets); None for nowhere.
@@ -82,11 +78,4 @@ def read_truths(
     usable = (classes >= 0) & (weight > 0)
     rows = np.flatnonzero(usable)
     begin = first_known(missing, timeline.first_row)
-    return Truths(
-        timeline,
-        group,
-        classes,
-        begin,
-        rows,
-        weight[rows],
-    )
+    return Truths(timeline, group, classes, begin, rows, weight[rows])

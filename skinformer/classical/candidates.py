@@ -58,27 +58,15 @@ _OF_TWO = 0.9
 
 
 @cache
-def candidate_names(
-    seasons: Seasons,
-    *,
-    of_mean: bool,
-) -> list[str]:
+def candidate_names(seasons: Seasons, *, of_mean: bool) -> list[str]:
     """Name the candidates as `forecast_candidates` orders them."""
-    past = Past(
-        np.ones((1, 2)),
-        np.arange(3)[None],
-    )
+    past = Past(np.ones((1, 2)), np.arange(3)[None])
     plain = _on_values(past, seasons, of_mean=of_mean)
     by_logs = [f"log {name}" for name in _around_levels(past, seasons)]
     return [*plain, *by_logs]
 
 
-def forecast_candidates(
-    past: Past,
-    seasons: Seasons,
-    *,
-    of_mean: bool,
-) -> Float64Array:
+def forecast_candidates(past: Past, seasons: Seasons, *, of_mean: bool) -> Float64Array:
     """
     Forecast windows by every candidate, (n, n_candidates, horizon).
 
@@ -123,12 +111,7 @@ def _stacked(found: Named) -> Float64Array:
     return np.stack([*found.values()], axis=1)
 
 
-def _by_logs(
-    past: Past,
-    seasons: Seasons,
-    *,
-    of_mean: bool,
-) -> Float64Array:
+def _by_logs(past: Past, seasons: Seasons, *, of_mean: bool) -> Float64Array:
     """Forecast positive windows by levels and trends of their logarithms."""
     logs = Past(np.log(past.values), past.wall)
     found = _stacked(_around_levels(logs, seasons))
@@ -141,19 +124,11 @@ def _by_logs(
     return np.exp(found)
 
 
-def _on_values(
-    past: Past,
-    seasons: Seasons,
-    *,
-    of_mean: bool,
-) -> Named:
+def _on_values(past: Past, seasons: Seasons, *, of_mean: bool) -> Named:
     """Forecast by what repeats rows, then by levels and trends."""
     n_recent = max(2 * _shortest(seasons), 6)
     levels = {"last": past.last_value}
-    rows = {
-        "": past.values,
-        "recent ": past.recent_values(n_recent),
-    }
+    rows = {"": past.values, "recent ": past.recent_values(n_recent)}
     for prefix, values in rows.items():
         levels[f"{prefix}mean"] = np.nanmean(values, axis=1)
         if not of_mean:
@@ -169,10 +144,7 @@ def _on_values(
     return found | _around_levels(past, seasons)
 
 
-def _repeated(
-    past: Past,
-    profile: Float64Array,
-) -> Float64Array:
+def _repeated(past: Past, profile: Float64Array) -> Float64Array:
     """Repeat the profiles of windows that hold a season, (n, season)."""
     season = profile.shape[1]
     able = _holds(past, season)
@@ -182,10 +154,7 @@ def _repeated(
     return forecast
 
 
-def _around_levels(
-    past: Past,
-    seasons: Seasons,
-) -> Named:
+def _around_levels(past: Past, seasons: Seasons) -> Named:
     """Forecast by levels and trends alone, below each season's profile, and below both."""
     each = _without_seasons(past, seasons)
     # PERF: one run of smoothing for all of them.
@@ -200,10 +169,7 @@ def _around_levels(
     return found
 
 
-def _without_seasons(
-    past: Past,
-    seasons: Seasons,
-) -> list[_Rest]:
+def _without_seasons(past: Past, seasons: Seasons) -> list[_Rest]:
     """Take nothing off windows, each season's profile, and both."""
     everywhere = np.ones(1, dtype=bool)
     each = [_Rest("", past, np.zeros(1), everywhere)]
@@ -241,10 +207,7 @@ def _levels(past: Past) -> Named:
     }
 
 
-def _damped(
-    trends: Smoothed,
-    steps: Float64Array,
-) -> Float64Array:
+def _damped(trends: Smoothed, steps: Float64Array) -> Float64Array:
     """Go on by damped trends, as likely as their constants are."""
     phi = _GRID.phi[len(_LEVELS) :, None]
     reach = np.cumsum(phi**steps, axis=1)
@@ -253,19 +216,13 @@ def _damped(
     return trends.likely(forecast)
 
 
-def _without(
-    past: Past,
-    profile: Float64Array,
-) -> tuple[Past, Float64Array]:
+def _without(past: Past, profile: Float64Array) -> tuple[Past, Float64Array]:
     """Subtract a profile from windows, and return what it adds to the steps ahead."""
     now, ahead = past.repeat(profile)
     return Past(past.values - now, past.wall), ahead
 
 
-def _shrunk_means(
-    rest: Past,
-    season: int,
-) -> Float64Array:
+def _shrunk_means(rest: Past, season: int) -> Float64Array:
     """Average what is left at each place, shrunk as if one season more had nothing there."""
     middle = np.nanmean(rest.values, axis=1, keepdims=True)
     means = place_means(rest, season, _OF_TWO) - middle

@@ -76,11 +76,7 @@ def _is_one_event(far: IntArray, distance: Float64Array, n_known: int) -> bool:
     return bool(is_one_side and is_dense and length < n_known / 4)
 
 
-def _distances(
-    past: Past,
-    season: int,
-    n_seasons: int,
-) -> Float64Array:
+def _distances(past: Past, season: int, n_seasons: int) -> Float64Array:
     """Return how far rows are off the medians of their phases, in usual distances; 0 unknown."""
     whole = past.values[:, past.n_rows - n_seasons * season :]
     by_season = whole.reshape(len(whole), n_seasons, season)

@@ -94,9 +94,7 @@ class _Groups(NamedTuple):
 
 
 def find_date_effects(
-    past: Past,
-    last_day: AnyArray,
-    step_days: int,
+    past: Past, last_day: AnyArray, step_days: int
 ) -> DateEffects | None:
     """
     Find what returned in former years at the dates ahead.
@@ -236,10 +234,7 @@ class _Matches(NamedTuple):
         return rows
 
     def spread(
-        self,
-        excess: Float64Array,
-        unit: Float64Array,
-        row: IntArray,
+        self, excess: Float64Array, unit: Float64Array, row: IntArray
     ) -> Float64Array:
         """Put what sticks out at places, (n, n_places), to rows, in their units: (n, n_rows)."""
         out = np.zeros_like(unit)
@@ -258,20 +253,11 @@ def _match(by_number: IntArray, by_date: IntArray) -> _Matches:
     is_inside = (by_date >= 0) & (by_number >= 0)
     window, place, _ = np.nonzero(is_inside)
     return _Matches(
-        window,
-        place,
-        by_number[is_inside],
-        by_date[is_inside],
-        len(by_date),
+        window, place, by_number[is_inside], by_date[is_inside], len(by_date)
     )
 
 
-def _at_steps(
-    of_places: Float64Array,
-    horizon: int,
-    *,
-    usually: float,
-) -> Float64Array:
+def _at_steps(of_places: Float64Array, horizon: int, *, usually: float) -> Float64Array:
     """Return what stands at places around the steps ahead for the steps, (n, horizon)."""
     of_steps = np.full((len(of_places), horizon), usually)
     inner = of_places[:, _MARGIN:-_MARGIN]
@@ -279,11 +265,7 @@ def _at_steps(
     return of_steps
 
 
-def _unit_ahead(
-    unit: Float64Array,
-    rest: Float64Array,
-    year: int,
-) -> Float64Array:
+def _unit_ahead(unit: Float64Array, rest: Float64Array, year: int) -> Float64Array:
     """Return the unit of the steps ahead, (n,): that of the last rows, with growth since.
 
     rest: rows without what sticks out.
@@ -302,11 +284,7 @@ class _Measured(NamedTuple):
     unit: Float64Array
 
 
-def _measure(
-    past: Past,
-    usual: Float64Array,
-    step_days: int,
-) -> _Measured:
+def _measure(past: Past, usual: Float64Array, step_days: int) -> _Measured:
     """Measure how far rows lie from what is usual around them.
 
     It is a share of the level where all rows are positive. Of days each day of the week has its own
@@ -339,10 +317,7 @@ def _growth_since_level(values: Float64Array) -> Float64Array:
 
 
 def _find_groups(
-    last_day: AnyArray,
-    places: IntArray,
-    n_rows: int,
-    step_days: int,
+    last_day: AnyArray, places: IntArray, n_rows: int, step_days: int
 ) -> _Groups:
     """List rows of former years by number and by date."""
     year = YEARS[step_days]
@@ -411,10 +386,7 @@ def _find_variances(distance: Float64Array, year: int) -> _Variances:
     # Medians of a chi-square lie below its mean.
     chance /= _median_of_chi_square(n_years - 1)
     places = _median_of_known(change**2) / 2 / _median_of_chi_square(1)
-    return _Variances(
-        chance[:, None, None],
-        np.maximum(chance, places)[:, None, None],
-    )
+    return _Variances(chance[:, None, None], np.maximum(chance, places)[:, None, None])
 
 
 def _median_of_known(squares: Float64Array) -> Float64Array:
@@ -429,9 +401,7 @@ def _median_of_chi_square(n_free: int) -> float:
 
 
 def _choose(
-    values: Float64Array,
-    nearest_group: IntArray,
-    usual: _Variances,
+    values: Float64Array, nearest_group: IntArray, usual: _Variances
 ) -> IntArray:
     """
     Choose the group of each place, (n, n_places): 0 where the same number of the week does.
@@ -476,9 +446,7 @@ def _years_agree(years: _KnownValues, usual: _Variances) -> BoolArray:
 
 
 def _common_excess(
-    of_years: Float64Array,
-    of_rest: Float64Array,
-    usual: _Variances,
+    of_years: Float64Array, of_rest: Float64Array, usual: _Variances
 ) -> Float64Array:
     """
     Return by how much each place lies above those around it in all years, (n, n_places).

@@ -110,11 +110,7 @@ class Candidates:
         return plain + ridge_names(self.sizes.ridge_rows, self.sizes.period)
 
     def forecast(
-        self,
-        past: Past,
-        filled: Float64Array,
-        length: IntArray,
-        floor: BoolArray,
+        self, past: Past, filled: Float64Array, length: IntArray, floor: BoolArray
     ) -> Iterator[tuple[IntArray, Float64Array]]:
         """
         Forecast windows batch by batch.
@@ -151,10 +147,7 @@ class Candidates:
             yield rows, found
 
     def _forecast_batch(
-        self,
-        past: Past,
-        filled: Float64Array,
-        length: IntArray,
+        self, past: Past, filled: Float64Array, length: IntArray
     ) -> Float64Array:
         """Forecast windows by all candidates; what has ended goes on as it is."""
         by_date = self.date_effects(past)
@@ -237,11 +230,7 @@ class ClassicalFit:
         floor &= np.where(
             is_new, self.never_negative.all(), self.never_negative[series]
         )
-        weights = np.where(
-            is_new[:, None],
-            self.panel_weights,
-            self.weights[series],
-        )
+        weights = np.where(is_new[:, None], self.panel_weights, self.weights[series])
         out = np.empty((len(filled), self.pred_len))
         batches = self.candidates.forecast(past, filled, windows.length, floor)
         for rows, forecast in batches:
@@ -277,12 +266,7 @@ class ClassicalFit:
         return Past(values, wall)
 
 
-def fit_classical(
-    rows: SeriesRows,
-    sizes: Sizes,
-    *,
-    of_mean: bool,
-) -> ClassicalFit:
+def fit_classical(rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> ClassicalFit:
     """
     Weigh classical forecasters and shared ridges by their forecasts at rolling origins.
 
@@ -326,11 +310,7 @@ def fit_classical(
 
     weights, panel_weights = errors.weights()
     return ClassicalFit(
-        final,
-        weights,
-        panel_weights,
-        judged.never_negative,
-        judged.first_steps,
+        final, weights, panel_weights, judged.never_negative, judged.first_steps
     )
 
 
@@ -357,13 +337,7 @@ class _JudgedRows:
         Whether none of its rows lies below zero.
     """
 
-    def __init__(
-        self,
-        rows: SeriesRows,
-        sizes: Sizes,
-        *,
-        of_mean: bool,
-    ) -> None:
+    def __init__(self, rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> None:
         self.rows = rows
         self.sizes = sizes
         self.of_mean = of_mean
@@ -393,11 +367,7 @@ class _JudgedRows:
         ridges = _shared_ridges(self, origin)
         return Candidates(self.sizes, ridges, self.of_mean)
 
-    def add_errors(
-        self,
-        errors: ErrorAccumulator,
-        origin: IntArray,
-    ) -> None:
+    def add_errors(self, errors: ErrorAccumulator, origin: IntArray) -> None:
         """Add errors of candidates that have learnt the rows before the origin of each series."""
         some = self.known_around(origin)
         if not len(some):
@@ -416,11 +386,7 @@ class _JudgedRows:
         n_behind = n_known_before[ahead] - n_known_before[origin]
         return np.flatnonzero((n_before >= _FEWEST) & (n_behind > 0))
 
-    def truths(
-        self,
-        series: IntArray,
-        origin: IntArray,
-    ) -> Float64Array:
+    def truths(self, series: IntArray, origin: IntArray) -> Float64Array:
         """Cut what came behind the origins of some series, NaN where it is not known."""
         row = origin[series, None] + np.arange(self.sizes.pred_len)
         is_inside = row < self.end[series, None]
@@ -429,10 +395,7 @@ class _JudgedRows:
         return np.where(is_known, self.rows.values[row], np.nan)
 
     def forecasts(
-        self,
-        candidates: Candidates,
-        some: IntArray,
-        origin: IntArray,
+        self, candidates: Candidates, some: IntArray, origin: IntArray
     ) -> Iterator[tuple[IntArray, Past, Float64Array]]:
         """Forecast some series at their origins: numbers of a batch, windows, forecasts."""
         filled, length = pasts(
@@ -444,21 +407,12 @@ class _JudgedRows:
         for part, forecast in batches:
             yield some[part], past.take(part), forecast
 
-    def _past(
-        self,
-        some: IntArray,
-        origin: IntArray,
-        length: IntArray,
-    ) -> Past:
+    def _past(self, some: IntArray, origin: IntArray, length: IntArray) -> Past:
         """Cut what was observed before origins, of which so many rows are real."""
         rows = self.rows
         seq_len = self.sizes.seq_len
         row = origin[some, None] + np.arange(-seq_len, self.sizes.pred_len)
-        held = np.clip(
-            row,
-            self.begin[some, None],
-            len(rows.wall) - 1,
-        )
+        held = np.clip(row, self.begin[some, None], len(rows.wall) - 1)
         wall = rows.wall[held] + row - held
         seen = held[:, :seq_len]
         is_known = rows.known[seen] & real_rows(length, seq_len)
@@ -466,10 +420,7 @@ class _JudgedRows:
         return Past(values, wall)
 
 
-def _shared_ridges(
-    judged: _JudgedRows,
-    end: IntArray,
-) -> SharedRidges | None:
+def _shared_ridges(judged: _JudgedRows, end: IntArray) -> SharedRidges | None:
     """Fit the ridges of a panel to rows before given ones; one series alone shares none."""
     if len(end) == 1:
         return None
@@ -484,10 +435,7 @@ def _shared_ridges(
     )
 
 
-def _joint(
-    forecast: Float64Array,
-    weights: Float32Array,
-) -> Float64Array:
+def _joint(forecast: Float64Array, weights: Float32Array) -> Float64Array:
     """Average forecasts, (n, n_candidates, pred_len), by the weights of those that there are."""
     able = ~np.isnan(forecast)
     share = weights[:, :, None].astype(np.float64) * able

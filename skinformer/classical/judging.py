@@ -33,10 +33,7 @@ _MOST_LEAP = 6.0
 _TINY = 1e-12
 
 
-def origin_distances(
-    pred_len: int,
-    n_series: int,
-) -> list[int]:
+def origin_distances(pred_len: int, n_series: int) -> list[int]:
     """
     Choose how many rows before its end each series is judged, the nearest first.
 
@@ -86,11 +83,7 @@ class ErrorAccumulator:
         Which candidates know a season, but for ridges; and which forecast where none was judged.
     """
 
-    def __init__(
-        self,
-        n_series: int,
-        names: list[str],
-    ) -> None:
+    def __init__(self, n_series: int, names: list[str]) -> None:
         shape = n_series, len(names)
         self.errors = np.zeros(shape)
         self.counts = np.zeros(shape)
@@ -238,10 +231,7 @@ def _power(n_origins: Float64Array) -> Float64Array:
     return 4.0 * np.sqrt(np.minimum(n_origins, most_origins))
 
 
-def _mean_absolute_errors(
-    forecast: Float64Array,
-    truth: Float64Array,
-) -> Float64Array:
+def _mean_absolute_errors(forecast: Float64Array, truth: Float64Array) -> Float64Array:
     """Average errors over known steps, (n, n_candidates); NaN where there is no forecast."""
     truth = truth[:, None]
     distance = np.abs(forecast - truth)
@@ -255,10 +245,7 @@ def _unit_of_errors(error: Float64Array) -> Float64Array:
     return np.maximum((best + median) / 2, 1e-300)
 
 
-def _log_excess(
-    distance: Float64Array,
-    usual: Float64Array,
-) -> Float64Array:
+def _log_excess(distance: Float64Array, usual: Float64Array) -> Float64Array:
     """Return logs of how much farther than twice the usual candidates go, (n, n_candidates).
 
     distance: (n, n_candidates, horizon), from the level; usual: (n,), where 0 nothing is unusual.

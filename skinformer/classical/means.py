@@ -11,10 +11,7 @@ from skinformer.timeline.arrays import Float64Array
 _MOST = np.log(2.0)
 
 
-def mean_log_shift(
-    logs: Past,
-    season: int,
-) -> Float64Array:
+def mean_log_shift(logs: Past, season: int) -> Float64Array:
     """
     Compute half the variance of logarithms around their level, (n,), at most log 2.
 

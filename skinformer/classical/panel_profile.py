@@ -62,9 +62,7 @@ class PanelProfile:
         return (n_known < 2 * season) & (season > 1)
 
     def forecast(
-        self,
-        forecast: Callable[[UnitWindows], Float64Array],
-        windows: UnitWindows,
+        self, forecast: Callable[[UnitWindows], Float64Array], windows: UnitWindows
     ) -> Float64Array:
         """Forecast windows, (n, pred_len), those that need a profile without it first."""
         n_rows = windows.past.shape[1]

@@ -153,18 +153,12 @@ class Past(NamedTuple):
 
     def take(self, some: IntArray | BoolArray) -> Past:
         """Choose windows."""
-        return Past(
-            self.values[some],
-            self.wall[some],
-        )
+        return Past(self.values[some], self.wall[some])
 
     def trimmed(self) -> Past:
         """Leave out the first columns, in which nothing is known of any window."""
         first = self.first.min()
-        return Past(
-            self.values[:, first:],
-            self.wall[:, first:],
-        )
+        return Past(self.values[:, first:], self.wall[:, first:])
 
 
 def _lengths_of_standstill(seen: Float64Array) -> list[int]:

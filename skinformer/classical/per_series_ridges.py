@@ -57,11 +57,7 @@ class OwnRidge:
     weight: Float32Array = field(repr=False)
     log_shift: Float64Array
 
-    def forecast(
-        self,
-        past: Float64Array,
-        series: IntArray,
-    ) -> Float64Array:
+    def forecast(self, past: Float64Array, series: IntArray) -> Float64Array:
         """Forecast windows, (n, seq_len), that are long enough: (n, pred_len)."""
         seen = past[:, -len(self.shared) :]
         if self.logs:
@@ -101,11 +97,7 @@ class OwnFit:
             out[some] += weight[some, None] * forecast
         return bounded(out[:, None], past)[:, 0]
 
-    def _weights(
-        self,
-        past: Float64Array,
-        windows: UnitWindows,
-    ) -> Float64Array:
+    def _weights(self, past: Float64Array, windows: UnitWindows) -> Float64Array:
         """Weigh ridges for each window, (n_ridges, n), by those that it is long enough for."""
         positive = past.min(axis=1) > 0
         weights = np.zeros((len(self.ridges), len(past)))
@@ -210,19 +202,9 @@ class _WindowsOfSeries(NamedTuple):
         both -= middle
         past, future = np.split(both, [self.rows], axis=2)
         kept = self._kept(place, n_windows)
-        return _CentredWindows(
-            past,
-            future,
-            middle,
-            unit,
-            kept,
-        )
+        return _CentredWindows(past, future, middle, unit, kept)
 
-    def _kept(
-        self,
-        place: IntArray,
-        n_windows: IntArray,
-    ) -> BoolArray:
+    def _kept(self, place: IntArray, n_windows: IntArray) -> BoolArray:
         """Return which windows share no truth with each fold, and all."""
         fold = np.arange(_N_FOLDS + 1)[:, None, None]
         borders = fold * n_windows // _N_FOLDS
@@ -239,10 +221,7 @@ class _WindowsOfSeries(NamedTuple):
 
 
 def _windows_of(
-    values: Float64Array,
-    first_row: IntArray,
-    rows: int,
-    pred_len: int,
+    values: Float64Array, first_row: IntArray, rows: int, pred_len: int
 ) -> _WindowsOfSeries:
     """Find the series that have windows enough, and the unit of each."""
     n_windows = np.diff(first_row) - rows - pred_len + 1
@@ -267,10 +246,7 @@ def _windows_of(
 
 
 def _fit_shared(
-    part: _WindowsOfSeries,
-    n_directions: int,
-    *,
-    logs: bool,
+    part: _WindowsOfSeries, n_directions: int, *, logs: bool
 ) -> _PerSeriesMaps:
     """Fit the map of all series, and the directions in which windows vary most."""
     maps, gram = _cross_validate_shared(part)
@@ -280,9 +256,7 @@ def _fit_shared(
     return _PerSeriesMaps(logs, part, directions, maps)
 
 
-def _cross_validate_shared(
-    part: _WindowsOfSeries,
-) -> tuple[Float64Array, Float64Array]:
+def _cross_validate_shared(part: _WindowsOfSeries) -> tuple[Float64Array, Float64Array]:
     """Fit shared maps without each fold and to all windows, of the strength that errs least.
 
     Returned are these maps, (n_folds + 1, rows, pred_len), and the products of all windows.
@@ -344,10 +318,7 @@ class _PerSeriesMaps:
             yield some, windows, read
 
     def _fit(
-        self,
-        windows: _CentredWindows,
-        read: Float64Array,
-        fold: int,
+        self, windows: _CentredWindows, read: Float64Array, fold: int
     ) -> list[Float64Array]:
         """Fit own maps without a fold: of each strength, (n_series, n_directions, pred_len)."""
         is_kept = windows.kept[fold, :, :, None]
@@ -376,10 +347,7 @@ class _PerSeriesMaps:
         return errors / _N_FOLDS
 
     def _errors_on_fold(
-        self,
-        windows: _CentredWindows,
-        read: Float64Array,
-        fold: int,
+        self, windows: _CentredWindows, read: Float64Array, fold: int
     ) -> Float64Array:
         """Forecast a fold by maps fitted without it: (n_series, n_strengths)."""
         fold_size = windows.past.shape[1] // _N_FOLDS
@@ -387,10 +355,7 @@ class _PerSeriesMaps:
         mean = windows.middle[:, held_out]
         future = windows.future[:, held_out]
         y = self._on_values((mean + future) * windows.unit)
-        by_shared = product(
-            windows.past[:, held_out],
-            self.shared[fold],
-        )
+        by_shared = product(windows.past[:, held_out], self.shared[fold])
         errors = []
         for own in self._fit(windows, read, fold):
             by_own = product(read[:, held_out], own)
@@ -404,12 +369,7 @@ class _PerSeriesMaps:
     def _on_values(self, scaled: Float64Array) -> Float64Array:
         return np.exp(scaled) if self.logs else scaled
 
-    def fit_all_windows(
-        self,
-        weights: Float64Array,
-        *,
-        of_mean: bool,
-    ) -> OwnRidge:
+    def fit_all_windows(self, weights: Float64Array, *, of_mean: bool) -> OwnRidge:
         """Fit own maps to all windows, and average those of all strengths.
 
         weights: (n_series of the panel + 1, n_strengths); their sum is the weight of the ridge.
@@ -448,10 +408,7 @@ def _deviation(values: Float64Array) -> float:
     return size if is_constant else size * deviation
 
 
-def _weights(
-    parts: list[_PerSeriesMaps],
-    n_series: int,
-) -> Float64Array:
+def _weights(parts: list[_PerSeriesMaps], n_series: int) -> Float64Array:
     """Weigh strengths of parts by their errors: (n_parts, n_series + 1, n_strengths).
 
     The last series is a new one. A series' own log errors count beside the panel's mean.
@@ -474,10 +431,7 @@ def _weights(
     return weights.swapaxes(0, 1)
 
 
-def _log_errors(
-    parts: list[_PerSeriesMaps],
-    n_series: int,
-) -> Float64Array:
+def _log_errors(parts: list[_PerSeriesMaps], n_series: int) -> Float64Array:
     """Return logs of errors, (n_series, n_parts, n_strengths), less the first shared map's.
 
     They are NaN where a series has too few windows for a part.

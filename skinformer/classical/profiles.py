@@ -7,11 +7,7 @@ from skinformer.classical.windows import mean_of_known, sums_before, sums_betwee
 from skinformer.timeline.arrays import BoolArray, Float64Array
 
 
-def place_means(
-    past: Past,
-    season: int,
-    decay: float = 1.0,
-) -> Float64Array:
+def place_means(past: Past, season: int, decay: float = 1.0) -> Float64Array:
     """
     Average each place in a season: (n, season), NaN where none was observed.
 
@@ -74,11 +70,7 @@ def nearest(profile: Float64Array) -> Float64Array:
     return out
 
 
-def around_level(
-    past: Past,
-    season: int,
-    decay: float,
-) -> Float64Array:
+def around_level(past: Past, season: int, decay: float) -> Float64Array:
     """Average each place's distance from the moving mean of a season: (n, season), of mean 0."""
     distance = past.values - moving_mean(past.values, season)
     around = Past(distance, past.wall)
@@ -86,10 +78,7 @@ def around_level(
     return profile - profile.mean(axis=1, keepdims=True)
 
 
-def moving_mean(
-    values: Float64Array,
-    season: int,
-) -> Float64Array:
+def moving_mean(values: Float64Array, season: int) -> Float64Array:
     """Average a season around each row, where as much of it is known as anywhere; else nearest."""
     cumulated = sums_before(np.nan_to_num(values), ~np.isnan(values))
     half = season // 2
@@ -105,11 +94,7 @@ def moving_mean(
     return _interpolated(mean, is_enough)
 
 
-def _around(
-    cumulated: Float64Array,
-    first: int,
-    last: int,
-) -> Float64Array:
+def _around(cumulated: Float64Array, first: int, last: int) -> Float64Array:
     """Add up the rows from so far before to so far behind each one, (n_columns, n, n_rows)."""
     n_rows = cumulated.shape[2] - 1
     rows = np.arange(n_rows)
@@ -118,10 +103,7 @@ def _around(
     return sums_between(cumulated, low, high)
 
 
-def _interpolated(
-    values: Float64Array,
-    known: BoolArray,
-) -> Float64Array:
+def _interpolated(values: Float64Array, known: BoolArray) -> Float64Array:
     """Interpolate between known rows, and hold the first and the last one outside."""
     rows = np.arange(values.shape[1])
     has_gaps = known.any(axis=1) & ~known.all(axis=1)

@@ -27,10 +27,7 @@ _ANCHORS = ("drift", "season")
 _SCALES = ("", "log ")
 
 
-def look_backs(
-    seq_len: int,
-    period: int,
-) -> tuple[int, ...]:
+def look_backs(seq_len: int, period: int) -> tuple[int, ...]:
     """Choose over how many rows ridges look, ascending; none for windows of fewer than four rows.
 
     >>> look_backs(96, 12), look_backs(96, 1)
@@ -65,11 +62,7 @@ class Scaled(NamedTuple):
     unit: Float64Array
     anchors: dict[str, Float64Array]
 
-    def forecast(
-        self,
-        anchor: str,
-        maps: Float64Array,
-    ) -> Float64Array:
+    def forecast(self, anchor: str, maps: Float64Array) -> Float64Array:
         """Leave an anchor by maps of all strengths, (n, n_strengths, pred_len)."""
         n_strengths, n_distances, pred_len = maps.shape
         distance = self.distance[:, -n_distances:]
@@ -94,11 +87,7 @@ class SharedRidges:
     maps: dict[tuple[str, str, int], Float64Array]
     of_mean: bool
 
-    def forecast(
-        self,
-        past: Float64Array,
-        length: IntArray,
-    ) -> Float64Array:
+    def forecast(self, past: Float64Array, length: IntArray) -> Float64Array:
         """
         Forecast windows by all ridges.
 
@@ -126,11 +115,7 @@ class SharedRidges:
         both = np.concatenate([found, by_logs], axis=1)
         return bounded(both, past)
 
-    def _by_logs(
-        self,
-        logs: Float64Array,
-        length: IntArray,
-    ) -> Float64Array:
+    def _by_logs(self, logs: Float64Array, length: IntArray) -> Float64Array:
         found = self._on_scale("log ", logs, length)
         # Within what has an exponential.
         last = logs[:, -1, None, None]
@@ -144,10 +129,7 @@ class SharedRidges:
         return np.exp(found)
 
     def _on_scale(
-        self,
-        scale: str,
-        past: Float64Array,
-        length: IntArray,
+        self, scale: str, past: Float64Array, length: IntArray
     ) -> Float64Array:
         scaled = scaled_as(self, past, length)
         rows_seen = look_backs(self.seq_len, self.period)
@@ -164,12 +146,7 @@ class SharedRidges:
 
 
 def fit_ridges(
-    values: Float64Array,
-    begin: IntArray,
-    end: IntArray,
-    *,
-    of_mean: bool,
-    **sizes: int,
+    values: Float64Array, begin: IntArray, end: IntArray, *, of_mean: bool, **sizes: int
 ) -> SharedRidges:
     """Fit ridges on windows whose futures end before given rows.
 
@@ -178,11 +155,7 @@ def fit_ridges(
 
     Cost: 8192 windows per look-back at most, however many series there are.
     """
-    shared = SharedRidges(
-        **sizes,
-        maps={},
-        of_mean=of_mean,
-    )
+    shared = SharedRidges(**sizes, maps={}, of_mean=of_mean)
     pred_len = shared.pred_len
     n_most = current_share().of(8192, least=1024)
     for rows in look_backs(shared.seq_len, shared.period):
@@ -193,29 +166,13 @@ def fit_ridges(
             values, begin[series], origin + pred_len, shared.seq_len + pred_len
         )
         length -= pred_len
-        _learn(
-            shared,
-            "",
-            rows,
-            windows,
-            length,
-        )
+        _learn(shared, "", rows, windows, length)
         positive = windows.min(axis=1) > 0
-        _learn(
-            shared,
-            "log ",
-            rows,
-            np.log(windows[positive]),
-            length[positive],
-        )
+        _learn(shared, "log ", rows, np.log(windows[positive]), length[positive])
     return shared
 
 
-def scaled_as(
-    shared: SharedRidges,
-    past: Float64Array,
-    length: IntArray,
-) -> Scaled:
+def scaled_as(shared: SharedRidges, past: Float64Array, length: IntArray) -> Scaled:
     """Bring windows to the unit and the anchors of ridges."""
     unit = unit_of(past, length, shared.period)[:, None]
     last = past[:, -1:]
@@ -237,11 +194,7 @@ def scaled_as(
 
 
 def _learn(
-    shared: SharedRidges,
-    scale: str,
-    rows: int,
-    windows: Float64Array,
-    length: IntArray,
+    shared: SharedRidges, scale: str, rows: int, windows: Float64Array, length: IntArray
 ) -> None:
     """Fit the maps of both anchors, of least squared errors or nearly of least absolute ones.
 
@@ -267,8 +220,7 @@ def _learn(
 
 
 def _weights_of_least_absolute(
-    distance: Float64Array,
-    residual: Float64Array,
+    distance: Float64Array, residual: Float64Array
 ) -> Float64Array:
     """Weigh windows, in three rounds, by what a ridge of the last round leaves unexplained."""
     middle_strength = RIDGE_STRENGTHS[1:2]

@@ -47,10 +47,7 @@ class Smoothed(NamedTuple):
     def some(self, part: slice) -> Smoothed:
         """Choose constants."""
         return Smoothed(
-            self.level[:, part],
-            self.trend[:, part],
-            self.missed[:, part],
-            self.n_known,
+            self.level[:, part], self.trend[:, part], self.missed[:, part], self.n_known
         )
 
     def likely(self, values: Float64Array) -> Float64Array:
@@ -104,8 +101,7 @@ def smooth(values: Float64Array, grid: Grid) -> Smoothed:
 
 
 def _until_last_known(
-    values: Float64Array,
-    n_rows: int,
+    values: Float64Array, n_rows: int
 ) -> tuple[Float64Array, IntArray]:
     """Cut windows behind their last known row, to so many rows; return how many lay behind it.
 
@@ -121,10 +117,7 @@ def _until_last_known(
 
 
 def _go_on(
-    level: Float64Array,
-    trend: Float64Array,
-    phi: Float64Array,
-    n_steps: IntArray,
+    level: Float64Array, trend: Float64Array, phi: Float64Array, n_steps: IntArray
 ) -> tuple[Float64Array, Float64Array]:
     """Go on by damped trends, (n, n_grid), over steps of which nothing is known, (n, 1)."""
     damped = phi**n_steps

@@ -55,11 +55,7 @@ def without_step(past: Past, season: int) -> Past:
     return Past(np.where(is_before, moved, past.values), past.wall)
 
 
-def _moved_by_factor(
-    past: Past,
-    season: int,
-    step: Step,
-) -> Float64Array:
+def _moved_by_factor(past: Past, season: int, step: Step) -> Float64Array:
     """Multiply windows where the season behind a step looks so; NaN where it does not.
 
     What a factor makes of the usual season before is clearly nearer to the rows behind the step
@@ -139,10 +135,7 @@ def find_step(past: Past, season: int) -> Step | None:
     is_step = _lasts(past, season, height, growth, first_behind)
     # In standard deviations of differences.
     is_step &= relative[at_highest] > 4.0
-    return Step(
-        np.where(is_step, height, 0.0),
-        np.where(is_step, first_behind, 0),
-    )
+    return Step(np.where(is_step, height, 0.0), np.where(is_step, first_behind, 0))
 
 
 def _lasts(
@@ -184,10 +177,7 @@ def _changes_since(past: Past, rows: IntArray, n_rows: IntArray) -> Float64Array
     return np.where(before >= 0, past.values[:, rows] - earlier, np.nan)
 
 
-def _seasonal_differences(
-    past: Past,
-    season: int,
-) -> Float64Array:
+def _seasonal_differences(past: Past, season: int) -> Float64Array:
     """Subtract from each row the one a season before, by the clock on the wall."""
     wall = past.wall[:, : past.n_rows]
     clock_change = wall[:, season:] - wall[:, :-season] - season
@@ -198,9 +188,7 @@ def _seasonal_differences(
 
 
 def _possible_steps(
-    differences: Float64Array,
-    begin: IntArray,
-    season: int,
+    differences: Float64Array, begin: IntArray, season: int
 ) -> tuple[Float64Array, Float64Array, Float64Array]:
     """Compare the season of differences that begins at each row with all others.
 
@@ -219,13 +207,7 @@ def _possible_steps(
     n_known = total[0]
     deviation = np.sqrt(squares / np.maximum(n_known, 1))
     relative = np.abs(height) / np.maximum(deviation, _TINY)
-    is_sudden = _is_sudden(
-        sums,
-        begin,
-        season,
-        raised,
-        height,
-    )
+    is_sudden = _is_sudden(sums, begin, season, raised, height)
     has_others = others[0] >= max(season, 2 * _FEWEST)
     return height, growth, relative * (is_sudden & has_others)
 

@@ -59,19 +59,12 @@ def sums_before(*columns: Float64Array) -> Float64Array:
     return np.pad(sums, ((0, 0), (0, 0), (1, 0)))
 
 
-def sums_between(
-    sums: Float64Array,
-    begin: IntArray,
-    end: IntArray,
-) -> Float64Array:
+def sums_between(sums: Float64Array, begin: IntArray, end: IntArray) -> Float64Array:
     """Add up the rows from some on to others, (n_columns, n, n_begins), by `sums_before`."""
     return sums[:, :, end] - sums[:, :, begin]
 
 
-def bounded(
-    forecast: Float64Array,
-    values: Float64Array,
-) -> Float64Array:
+def bounded(forecast: Float64Array, values: Float64Array) -> Float64Array:
     """Clip forecasts, (n, n_candidates, horizon), to what windows hold and as much around it.
 
     values: (n, n_rows); NaN is unknown.
@@ -82,10 +75,7 @@ def bounded(
     return np.clip(forecast, low - spread, high + spread)
 
 
-def row_products(
-    rows: Float64Array,
-    maps: Float64Array,
-) -> Float64Array:
+def row_products(rows: Float64Array, maps: Float64Array) -> Float64Array:
     """Multiply rows, (..., p), by a matrix; a row's rounding does not depend on those beside it.
 
     PERF: five times as long as by BLAS, whose rounding goes by the number of rows, and a forecast
@@ -97,9 +87,7 @@ def row_products(
 
 
 def ridge_maps(
-    gram: Float64Array,
-    cross: Float64Array,
-    strengths: Iterable[float],
+    gram: Float64Array, cross: Float64Array, strengths: Iterable[float]
 ) -> Float64Array:
     """Solve ridges of strengths in mean squares of a feature, (n_strengths, n_features, …)."""
     mean = np.trace(gram) / len(gram) or 1.0
@@ -108,10 +96,7 @@ def ridge_maps(
     return np.stack(maps)
 
 
-def padded(
-    past: Float64Array,
-    length: IntArray,
-) -> Float64Array:
+def padded(past: Float64Array, length: IntArray) -> Float64Array:
     """Copy windows, with each one's first real value over its padding, which may hold NaN."""
     seq_len = past.shape[1]
     first = seq_len - length[:, None]
@@ -119,11 +104,7 @@ def padded(
     return np.take_along_axis(past, columns, axis=1)
 
 
-def unit_of(
-    past: Float64Array,
-    length: IntArray,
-    period: int,
-) -> Float64Array:
+def unit_of(past: Float64Array, length: IntArray, period: int) -> Float64Array:
     """Measure each window by its mean absolute seasonal difference, which a trend does not blow up.
 
     A window of no more rows than a season is measured by differences of neighbours. The unit, (n,),

@@ -116,11 +116,7 @@ def _week(clock: Clock) -> int:
     return max((n for n in seasons if n * step_days(clock) < 8), default=1)
 
 
-def _in_long_runs(
-    flags: BoolArray,
-    series: IntArray,
-    length: int,
-) -> BoolArray:
+def _in_long_runs(flags: BoolArray, series: IntArray, length: int) -> BoolArray:
     """Whether rows lie in a run of flags, within a series, of so many rows or more."""
     begins = np.diff(flags, prepend=False) | (np.diff(series, prepend=-1) != 0)
     run = np.cumsum(begins) - 1

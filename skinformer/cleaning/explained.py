@@ -70,11 +70,7 @@ class Reasons(NamedTuple):
         return shared
 
 
-def _is_beyond(
-    column: AnyArray,
-    table: Table,
-    bounds: Float64Array,
-) -> AnyArray:
+def _is_beyond(column: AnyArray, table: Table, bounds: Float64Array) -> AnyArray:
     """Return -1 where values are below the bounds of their series, (n_series, 2), 1 above, else 0.
 
     Nothing is of series that the fit did not hold.
@@ -85,9 +81,7 @@ def _is_beyond(
 
 
 def _bounds(
-    table: Table,
-    columns: list[AnyArray],
-    find: Callable[[Float64Array], Float64Array],
+    table: Table, columns: list[AnyArray], find: Callable[[Float64Array], Float64Array]
 ) -> Float64Array:
     """Return bounds of each series and column, (n_series, n_columns, 2)."""
     bounds = np.empty((len(table.first_row) - 1, len(columns), 2))

@@ -11,9 +11,7 @@ from skinformer.timeline.arrays import Float64Array, IntArray
 
 
 def nearest_expected(
-    values: Float64Array,
-    before: Float64Array,
-    season: int,
+    values: Float64Array, before: Float64Array, season: int
 ) -> Float64Array:
     """Return for each value the nearest one of those expected there, (n,); NaN for none.
 
@@ -39,10 +37,7 @@ def nearest_expected(
 
 
 def fit_jump_limits(
-    values: Float64Array,
-    first_step: int,
-    season: int,
-    n_phases: int,
+    values: Float64Array, first_step: int, season: int, n_phases: int
 ) -> Float64Array:
     """Return how far a value may jump at each phase of the season, (n_phases, 2).
 
@@ -83,9 +78,7 @@ def _of_nights_that_move(limits: Float64Array) -> Float64Array:
 
 
 def _farthest_jumps(
-    jumps: Float64Array,
-    phase: IntArray,
-    n_phases: int,
+    jumps: Float64Array, phase: IntArray, n_phases: int
 ) -> Float64Array:
     """Return how far values jump at most at each phase; infinitely far where jumps have no limit.
 

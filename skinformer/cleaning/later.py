@@ -59,11 +59,7 @@ def _with_jumps(
     return outlying, expected
 
 
-def _usual_bounds(
-    values: Float64Array,
-    usual: Range,
-    n_rows: int,
-) -> Float64Array:
+def _usual_bounds(values: Float64Array, usual: Range, n_rows: int) -> Float64Array:
     """Return the least and the greatest usual value, (2, n), the last rows' levels among them.
 
     A level is the median of five values: a new one counts from its third row on.
@@ -80,9 +76,7 @@ def _usual_bounds(
 
 
 def _may_have_reason(
-    values: Float64Array,
-    bounds: Float64Array,
-    usual: Range,
+    values: Float64Array, bounds: Float64Array, usual: Range
 ) -> BoolArray:
     """Whether values lie no farther beyond what is usual than those that have a reason."""
     low, high = bounds
@@ -92,9 +86,7 @@ def _may_have_reason(
 
 
 def _is_out_of_range(
-    values: Float64Array,
-    bounds: Float64Array,
-    usual: Range,
+    values: Float64Array, bounds: Float64Array, usual: Range
 ) -> BoolArray:
     """Whether values lie out of range; also next to zero, or below, where others stay away from it.
 

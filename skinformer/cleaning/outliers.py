@@ -56,10 +56,7 @@ class OutlierBounds:
         return max(0.0, self.ranges[:, :n_targets, 0].min())
 
     def clean(
-        self,
-        table: Table,
-        history: Timeline,
-        explained: BoolArray | None = None,
+        self, table: Table, history: Timeline, explained: BoolArray | None = None
     ) -> tuple[Table, OutlierBounds, list[Outlier]]:
         """Find outliers in rows after the fit, in any order.
 
@@ -85,11 +82,7 @@ class OutlierBounds:
         return _marked(table, columns, found), replace(self, recent=recent), found
 
     def _clean_series(
-        self,
-        i: int,
-        part: _RowsBehindRecent,
-        table: Table,
-        columns: list[Any],
+        self, i: int, part: _RowsBehindRecent, table: Table, columns: list[Any]
     ) -> Iterator[Outlier]:
         """Find outliers among rows of a series, and put others in place of those of covariates."""
         clock = table.clock
@@ -142,11 +135,7 @@ def _rows_of_series(table: Table, n_series: int) -> list[IntArray]:
 
 
 def _append_rows(
-    recent: Float64Array,
-    end: Any,
-    table: Table,
-    explained: BoolArray,
-    rows: IntArray,
+    recent: Float64Array, end: Any, table: Table, explained: BoolArray, rows: IntArray
 ) -> _RowsBehindRecent:
     """Put rows of a series behind its recent values.
 
@@ -173,10 +162,7 @@ def _append_rows(
 
 @np.errstate(all="ignore")
 def find_outliers(
-    table: Table,
-    explained: BoolArray | None = None,
-    *,
-    targets: bool,
+    table: Table, explained: BoolArray | None = None, *, targets: bool
 ) -> tuple[Table, OutlierBounds, list[Outlier]]:
     """Replace the outliers among the rows of a fit, and find the bounds for later ones.
 
@@ -285,11 +271,7 @@ def _impute(
     return imputed
 
 
-def _marked(
-    table: Table,
-    columns: list[Any],
-    found: list[Outlier],
-) -> Table:
+def _marked(table: Table, columns: list[Any], found: list[Outlier]) -> Table:
     """Return the table with cleaned columns, and marks at outliers of targets."""
     marks = table.no_marks()
     for outlier in found:

@@ -31,18 +31,11 @@ class Range(NamedTuple):
     is_rare: bool
 
 
-UNKNOWN = Range(
-    low=0.0,
-    high=0.0,
-    margin=float("inf"),
-    is_rare=True,
-)
+UNKNOWN = Range(low=0.0, high=0.0, margin=float("inf"), is_rare=True)
 
 
 def find_ranges(
-    parts: list[Float64Array],
-    explained: list[BoolArray],
-    year: int = 0,
+    parts: list[Float64Array], explained: list[BoolArray], year: int = 0
 ) -> list[tuple[Range, BoolArray]]:
     """Find the range of each series of a panel, and where the values out of it are.
 
@@ -67,10 +60,7 @@ def find_ranges(
 
 
 def _find_range(
-    values: Float64Array,
-    explained: BoolArray,
-    least_margin: float,
-    year: int,
+    values: Float64Array, explained: BoolArray, least_margin: float, year: int
 ) -> tuple[Range, BoolArray]:
     """Find the range of a series, whose outliers lie so far beyond it at least."""
     none = np.zeros_like(values, dtype=bool)
@@ -116,9 +106,7 @@ def _without_launch(values: Float64Array) -> Float64Array:
 
 
 def _farthest_usual(
-    distance: Float64Array,
-    size: float,
-    least_margin: float,
+    distance: Float64Array, size: float, least_margin: float
 ) -> tuple[float, float]:
     """Return the farthest distance that is usual, and how far beyond it is too far.
 
@@ -145,10 +133,7 @@ def _farthest_usual(
     return largest[last], margin[last]
 
 
-def _margins(
-    usual: Float64Array,
-    distance: Float64Array,
-) -> Float64Array:
+def _margins(usual: Float64Array, distance: Float64Array) -> Float64Array:
     """Return how far beyond usual distances from the median outliers lie."""
     # Public series have 4 distances of the farthest other value from the median at most, in units
     # of hours 1 (notes/robustness.md). The one peak of a short table, as at Christmas, is
@@ -180,10 +165,7 @@ def _find_near_zero(values: Float64Array) -> BoolArray:
     return near & (values < NEAR_ZERO * np.nanmin(others))
 
 
-def _count_failures(
-    values: Float64Array,
-    near: BoolArray,
-) -> int:
+def _count_failures(values: Float64Array, near: BoolArray) -> int:
     """Count failures of a sensor among values near zero; the values where they are none."""
     rows = np.flatnonzero(near)
     gaps = np.diff(rows, prepend=-_LONG_LEVEL)
@@ -200,11 +182,7 @@ def _stays_away(values: Float64Array) -> bool:
     return len(known) > 15 and bool(known[-1] < COMPACT * known[0])
 
 
-def _find_returning(
-    is_above: BoolArray,
-    outlying: BoolArray,
-    year: int,
-) -> BoolArray:
+def _find_returning(is_above: BoolArray, outlying: BoolArray, year: int) -> BoolArray:
     """Find outliers that have one on the same side a year before or behind them.
 
     >>> outlying = np.isin(np.arange(130), [20, 50, 73])
@@ -224,10 +202,7 @@ def _find_returning(
     return found
 
 
-def _find_new_levels(
-    values: Float64Array,
-    outlying: BoolArray,
-) -> BoolArray:
+def _find_new_levels(values: Float64Array, outlying: BoolArray) -> BoolArray:
     """Find runs of outliers that are a new level: on one side, and to the end or long."""
     found = np.zeros_like(outlying)
     is_above = values > np.nanmax(values[~outlying])

@@ -20,10 +20,7 @@ from skinformer.timeline.timeline import Table, fill_forward
 
 
 def comparable_scales(
-    scaler: Scaler,
-    table: Table,
-    split: IntArray | None,
-    window_len: int,
+    scaler: Scaler, table: Table, split: IntArray | None, window_len: int
 ) -> Scaler:
     """Return a scaler in whose units the series of a panel are comparable.
 
@@ -36,9 +33,7 @@ def comparable_scales(
 
 
 def rescale_by_volatility(
-    scaler: Scaler,
-    table: Table,
-    split: IntArray | None,
+    scaler: Scaler, table: Table, split: IntArray | None
 ) -> Scaler:
     """Scale the targets of a panel's series so that they change alike.
 
@@ -68,10 +63,7 @@ def rescale_by_volatility(
     return replace(scaler, scale=scale)
 
 
-def _volatility(
-    parts: list[Float64Array],
-    seasons: tuple[int, ...],
-) -> Float64Array:
+def _volatility(parts: list[Float64Array], seasons: tuple[int, ...]) -> Float64Array:
     """Compute mean absolute changes over a season; of series that are too short, by those of rows.
 
     seasons: that the panel may have.
@@ -113,10 +105,7 @@ def _mean_changes(
 
 
 def lend_scales(
-    scaler: Scaler,
-    table: Table,
-    split: IntArray | None,
-    window_len: int,
+    scaler: Scaler, table: Table, split: IntArray | None, window_len: int
 ) -> Scaler:
     """
     Lend series that do not hold a window the scales of those that do.
@@ -156,20 +145,14 @@ def lend_scales(
     return replace(scaler, scale=scale)
 
 
-def _known_rows(
-    column: AnyArray,
-    start: IntArray,
-    stop: IntArray,
-) -> IntArray:
+def _known_rows(column: AnyArray, start: IntArray, stop: IntArray) -> IntArray:
     """Count the known values of a column between some rows of each series, (n_series,)."""
     n_before = np.append(0, np.cumsum(~np.isnan(column)))
     return n_before[stop] - n_before[start]
 
 
 def _usual_scale(
-    mean: Float64Array,
-    scale: Float64Array,
-    known: BoolArray,
+    mean: Float64Array, scale: Float64Array, known: BoolArray
 ) -> Float64Array:
     """Return the scale that known series of each one's size usually have, (n_series,).
 

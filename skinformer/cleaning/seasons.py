@@ -10,12 +10,7 @@ from skinformer.timeline.spectrum import search_period
 from skinformer.timeline.timeline import Table
 
 
-def name_seasons(
-    table: Table,
-    seasons: tuple[int, ...],
-    *,
-    search: bool,
-) -> Table:
+def name_seasons(table: Table, seasons: tuple[int, ...], *, search: bool) -> Table:
     """Return the table on a clock with its seasons.
 
     seasons: that the user named; none leaves them to the calendar.

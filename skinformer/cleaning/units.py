@@ -21,11 +21,7 @@ class UnitChange(NamedTuple):
     factor: float
 
 
-def in_last_unit(
-    table: Table,
-    *,
-    targets: bool,
-) -> tuple[Table, list[UnitChange]]:
+def in_last_unit(table: Table, *, targets: bool) -> tuple[Table, list[UnitChange]]:
     """Bring every series to the unit of its last rows, and return where it changed.
 
     table: rows of a fit, sorted by series and step. The same one where nothing changes.
@@ -49,10 +45,7 @@ def in_last_unit(
 
 
 @np.errstate(divide="ignore", invalid="ignore")
-def _find_changes(
-    values: Float64Array,
-    season: int,
-) -> list[tuple[int, float]]:
+def _find_changes(values: Float64Array, season: int) -> list[tuple[int, float]]:
     """Find the first rows in another unit and the factors: each value against a season before."""
     found = []
     ratio = values[season:] / values[:-season]

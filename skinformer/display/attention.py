@@ -155,13 +155,7 @@ class AttentionDisplay(Display):
             _hide_inner_labels(axes)
         even = 1 / attention.visible.shape[1]
         label = f"attention weight ({even:.2g} if even)"
-        self.figure_.colorbar(
-            mesh,
-            ax=axes,
-            pad=0.01,
-            extend="max",
-            label=label,
-        )
+        self.figure_.colorbar(mesh, ax=axes, pad=0.01, extend="max", label=label)
         return self
 
 
@@ -183,10 +177,7 @@ def _heads_in_rows(n_heads: int) -> Any:
 
 
 def _choose(
-    maps: AttentionMap | Sequence[AttentionMap],
-    where: str,
-    layer: int,
-    origin: Any,
+    maps: AttentionMap | Sequence[AttentionMap], where: str, layer: int, origin: Any
 ) -> AttentionMap:
     """Return the map of a layer, of the first origin for None; raise if there is none."""
     maps = [maps] if isinstance(maps, AttentionMap) else list(maps)
@@ -221,24 +212,13 @@ def _title(attention: AttentionMap) -> str:
     return title
 
 
-def _draw_head(
-    ax: Axes,
-    attention: AttentionMap,
-    head: int,
-    brightest: float,
-) -> Any:
+def _draw_head(ax: Axes, attention: AttentionMap, head: int, brightest: float) -> Any:
     """Colour the weights of one head, and hatch what it does not select."""
     x = _token_borders(ax.xaxis, attention.key_times)
     y = _token_borders(ax.yaxis, attention.query_times)
     weights = np.ma.masked_array(attention.weights[head], ~attention.visible)
     mesh = ax.pcolormesh(
-        x,
-        y,
-        weights,
-        cmap=_weight_colours(ax),
-        vmin=0,
-        vmax=brightest,
-        rasterized=True,
+        x, y, weights, cmap=_weight_colours(ax), vmin=0, vmax=brightest, rasterized=True
     )
     n_visible = attention.visible.sum(axis=1)
     rows = np.flatnonzero(~attention.selected[head])
@@ -259,11 +239,7 @@ def _draw_head(
     return mesh
 
 
-def _label_head(
-    ax: Axes,
-    attention: AttentionMap,
-    head: int,
-) -> None:
+def _label_head(ax: Axes, attention: AttentionMap, head: int) -> None:
     """Show the times of keys below and of queries at the side, and what is selected above."""
     rule_times(ax.xaxis, Index(attention.key_times["first"], name="keys, time"))
     rule_times(ax.yaxis, Index(attention.query_times["first"], name="queries, time"))

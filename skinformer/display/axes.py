@@ -29,11 +29,7 @@ class Display:
     figure_: Figure
 
     def _take_axes(
-        self,
-        ax: Any,
-        size: tuple[float, float],
-        n_axes: int = 1,
-        mosaic: Any = "a",
+        self, ax: Any, size: tuple[float, float], n_axes: int = 1, mosaic: Any = "a"
     ) -> list[Axes]:
         """Return the axes to draw on: the user's, or a new figure's of this size in inches.
 
@@ -76,11 +72,7 @@ def load_pyplot(picture: str) -> Any:
     return pyplot
 
 
-def first_or_chosen(
-    name: str,
-    value: Any,
-    known: list[Any],
-) -> Any:
+def first_or_chosen(name: str, value: Any, known: list[Any]) -> Any:
     """Return a value that must be known, the first for None.
 
     >>> first_or_chosen("target", None, ["load", "temp"])

@@ -68,11 +68,7 @@ class ContributionDisplay(Display):
     """
 
     def __init__(
-        self,
-        contributions: DataFrame,
-        *,
-        target: Any = None,
-        unit: str | None = None,
+        self, contributions: DataFrame, *, target: Any = None, unit: str | None = None
     ) -> None:
         self.contributions = contributions
         self.target = target
@@ -117,19 +113,11 @@ class ContributionDisplay(Display):
             raise ValueError("reasons are of several series: pass those of one series.")
         target, reasons = cls._rows_of_target(reasons, target)
         table = reasons.pivot_table(
-            "contribution",
-            "time",
-            "source",
-            sort=False,
-            observed=True,
+            "contribution", "time", "source", sort=False, observed=True
         )
         table.columns = table.columns.map(str)
         display = cls(table.sort_index(), target=target, unit=unit)
-        return display.plot(
-            kind=kind,
-            time=time,
-            ax=ax,
-        )
+        return display.plot(kind=kind, time=time, ax=ax)
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any = None, **options: Any) -> Self:
@@ -155,11 +143,7 @@ class ContributionDisplay(Display):
         return cls.from_frame(explain(estimator, X, **options), **of_picture)
 
     def plot(
-        self,
-        *,
-        kind: str = "waterfall",
-        time: Any = None,
-        ax: Axes | None = None,
+        self, *, kind: str = "waterfall", time: Any = None, ax: Axes | None = None
     ) -> Self:
         """
         Draw bars from the baseline to a forecast, or colours over time.
@@ -224,11 +208,7 @@ def _largest(table: DataFrame) -> DataFrame:
     return table
 
 
-def _draw_waterfall(
-    ax: Axes,
-    table: DataFrame,
-    label: str,
-) -> None:
+def _draw_waterfall(ax: Axes, table: DataFrame, label: str) -> None:
     """Draw bars from the baseline to the forecast, each from where the one above ended."""
     means = table.mean()
     steps = means.iloc[1:].sort_values(key=np.abs, ascending=False)
@@ -244,32 +224,17 @@ def _draw_waterfall(
     if len(table) > 1:
         time = f"mean of {len(table)} forecasts"
     ax.set_xlabel(f"{label}, {time}")
-    ax.grid(
-        axis="x",
-        color=ink(ax),
-        alpha=0.15,
-    )
+    ax.grid(axis="x", color=ink(ax), alpha=0.15)
     ax.set_axisbelow(True)
 
 
-def _draw_steps(
-    ax: Axes,
-    baseline: float,
-    steps: pd.Series,
-    texts: list[str],
-) -> None:
+def _draw_steps(ax: Axes, baseline: float, steps: pd.Series, texts: list[str]) -> None:
     """Draw a bar with its text for each step, and marks at the baseline and the sum."""
     widths = np.array([0, *steps, 0])  # none of the baseline and the forecast
     ends = baseline + widths.cumsum()
     places = np.arange(len(ends))
     colours = np.where(widths > 0, "C3", "C0")
-    bars = ax.barh(
-        places,
-        widths,
-        0.7,
-        ends - widths,
-        color=colours,
-    )
+    bars = ax.barh(places, widths, 0.7, ends - widths, color=colours)
     colour = ink(ax)
     ax.bar_label(bars, texts, padding=7, color=colour)
     ax.vlines(
@@ -280,22 +245,12 @@ def _draw_steps(
         alpha=0.5,
         color=colour,
     )
-    ax.plot(
-        ends[[0, -1]],
-        places[[0, -1]],
-        "D",
-        ms=6,
-        color=colour,
-    )
+    ax.plot(ends[[0, -1]], places[[0, -1]], "D", ms=6, color=colour)
     ax.use_sticky_edges = False
     ax.margins(x=0.16)
 
 
-def _draw_heatmap(
-    ax: Axes,
-    sources: DataFrame,
-    label: str,
-) -> None:
+def _draw_heatmap(ax: Axes, sources: DataFrame, label: str) -> None:
     """Colour a row for each source by what it gives at each time."""
     limit = np.quantile(sources.abs(), 0.995) or 1.0
     mesh = ax.pcolormesh(
@@ -311,10 +266,5 @@ def _draw_heatmap(
     ax.set_yticks(range(sources.shape[1]), list(sources.columns))
     ax.invert_yaxis()
     rule_times(ax.xaxis, sources.index)
-    bar = ax.figure.colorbar(
-        mesh,
-        ax=ax,
-        pad=0.01,
-        extend="both",
-    )
+    bar = ax.figure.colorbar(mesh, ax=ax, pad=0.01, extend="both")
     label_side(bar.ax, label)

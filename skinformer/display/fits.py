@@ -110,12 +110,7 @@ class TrainingDisplay(Display):
         losses = losses.dropna(axis=1, how="all")
         self.lines_ = draw_groups(ax, losses, "loss, in standardised units", across=())
         best_epoch: Any = losses.iloc[:, -1].idxmin()
-        ax.axvline(
-            best_epoch,
-            color=ink(ax),
-            lw=1,
-            ls="--",
-        )
+        ax.axvline(best_epoch, color=ink(ax), lw=1, ls="--")
         label = f"epoch; dashed: {best_epoch}, of the lowest loss"
         if self.trust is not None:
             label += (
@@ -166,11 +161,7 @@ class WeightsDisplay(Display):
 
     @classmethod
     def from_estimator(
-        cls,
-        estimator: Any,
-        *,
-        by: str = "ahead",
-        ax: Axes | None = None,
+        cls, estimator: Any, *, by: str = "ahead", ax: Axes | None = None
     ) -> Self:
         """
         Plot the weights of the members of a fitted ensemble.
@@ -230,28 +221,15 @@ class WeightsDisplay(Display):
         share = "share of the forecast"
         if n_rows > 1 and is_numeric_dtype(weights.index):
             (ax,) = self._take_axes(ax, (7, 4))
-            weights.plot.area(
-                ax=ax,
-                lw=0,
-                legend=False,
-            )
-            ax.set(
-                xlabel=GROUPS["ahead"],
-                ylabel=share,
-                ylim=(0, 1),
-            )
+            weights.plot.area(ax=ax, lw=0, legend=False)
+            ax.set(xlabel=GROUPS["ahead"], ylabel=share, ylim=(0, 1))
             ax.margins(x=0)
             ax.locator_params(axis="x", integer=True)
             ax.yaxis.set_major_formatter("{x:.0%}")
         else:
             height = min(1.4 + 0.3 * n_rows, 10)
             (ax,) = self._take_axes(ax, (7, height))
-            weights.plot.barh(
-                ax=ax,
-                stacked=True,
-                width=0.7,
-                legend=False,
-            )
+            weights.plot.barh(ax=ax, stacked=True, width=0.7, legend=False)
             ax.set(xlabel=share, xlim=(0, 1))
             ax.invert_yaxis()
             ax.xaxis.set_major_formatter("{x:.0%}")

@@ -273,13 +273,7 @@ class ForecastDisplay(BacktestDisplay):
         n_rows = 3 * len(forecast)
         if history is not None:
             n_rows = check_count("history", history, "rows before the forecast")
-        actual = _last_rows(
-            estimator,
-            X,
-            n_rows,
-            series,
-            place,
-        )
+        actual = _last_rows(estimator, X, n_rows, series, place)
         return cls(actual, line, quantiles, unit=unit).plot(ax=ax, name=name)
 
     def plot(self, *, ax: Axes | None = None, name: str | None = None) -> Self:
@@ -307,18 +301,10 @@ class ForecastDisplay(BacktestDisplay):
         colour = "C0"
         name = name or "forecast"
         self.actual_line_ = draw_line(
-            ax,
-            self.actual,
-            color=ink(ax),
-            lw=1,
-            label="actual",
+            ax, self.actual, color=ink(ax), lw=1, label="actual"
         )
         self.line_ = draw_line(
-            ax,
-            _joined_to(self.actual, self.forecast),
-            color=colour,
-            lw=1.4,
-            label=name,
+            ax, _joined_to(self.actual, self.forecast), color=colour, lw=1.4, label=name
         )
         self.bands_ = []
         if self.quantiles is not None:
@@ -345,9 +331,7 @@ def _joined_to(actual: Series, ahead: Any) -> Any:
 
 
 def _rows_of_series(
-    estimator: Any,
-    forecast: DataFrame,
-    series: Any,
+    estimator: Any, forecast: DataFrame, series: Any
 ) -> tuple[Any, DataFrame]:
     """Return the series to draw, the first of a panel for None, and its rows, indexed by time."""
     if estimator.series_ is None:
@@ -362,9 +346,7 @@ def _rows_of_series(
 
 
 def _columns_of_target(
-    forecast: DataFrame,
-    place: int,
-    levels: Float64Array | None,
+    forecast: DataFrame, place: int, levels: Float64Array | None
 ) -> tuple[Series, DataFrame | None]:
     """Return the forecast of a target, and its quantiles, which stand behind it."""
     if levels is None:
@@ -375,13 +357,7 @@ def _columns_of_target(
     return forecast.iloc[:, first], quantiles.set_axis(levels.round(12), axis=1)
 
 
-def _last_rows(
-    estimator: Any,
-    X: Any,
-    n_rows: int,
-    series: Any,
-    target: int,
-) -> Series:
+def _last_rows(estimator: Any, X: Any, n_rows: int, series: Any, target: int) -> Series:
     """Return a target in the last rows of a series, in its units; NaN was missing.
 
     X: what may observe rows after the history; None does not.
@@ -398,24 +374,12 @@ def _last_rows(
     values = timeline.truths(rows, estimator.scaler_, estimator.sizes_.n_targets)
     line = Series(values[:, target], times)
     if X is not None:
-        later = _later_rows(
-            estimator,
-            X,
-            number,
-            target,
-            times[-1],
-        )
+        later = _later_rows(estimator, X, number, target, times[-1])
         line = pd.concat([line, later]).tail(n_rows)
     return line.rename(label)
 
 
-def _later_rows(
-    estimator: Any,
-    X: Any,
-    series: int,
-    target: int,
-    end: Any,
-) -> Series:
+def _later_rows(estimator: Any, X: Any, series: int, target: int, end: Any) -> Series:
     """Return what X observes of a target after the end of the history; raise if X ends before."""
     table = estimator._read_prediction(X)
     rows = table.series == series
@@ -433,11 +397,7 @@ def _later_rows(
     return later[later.bfill().notna()]  # without rows of the future
 
 
-def _as_line(
-    values: Any,
-    name: str,
-    index: pd.Index | None = None,
-) -> Series:
+def _as_line(values: Any, name: str, index: pd.Index | None = None) -> Series:
     """Return values, (n,) or (n, 1), as numbers in time order; raise if they are no one line.
 
     index: labels of values that bring none.

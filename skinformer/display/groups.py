@@ -85,20 +85,10 @@ def draw_groups(
     else:
         lines = _draw_below_one_another(ax, table)
         ax.set(xlabel=label, ylabel=groups)
-    ax.grid(
-        axis="y",
-        color=ink(ax),
-        alpha=0.15,
-    )
+    ax.grid(axis="y", color=ink(ax), alpha=0.15)
     draw_across = ax.axhline if by_number else ax.axvline
     for value in across:
-        draw_across(
-            value,
-            color=ink(ax),
-            lw=1,
-            ls="--",
-            zorder=1,
-        )
+        draw_across(value, color=ink(ax), lw=1, ls="--", zorder=1)
     if percent:
         values = ax.yaxis if by_number else ax.xaxis
         values.set_major_formatter("{x:.0%}")
@@ -113,18 +103,8 @@ def _draw_over_numbers(ax: Axes, table: DataFrame) -> list[Line2D]:
     lines = []
     for marker, name in zip(cycle(_MARKERS), table):
         column = table[name]
-        lines += ax.plot(
-            column,
-            marker=marker,
-            ms=4,
-            markevery=spacing,
-            label=name,
-        )
-    ax.locator_params(
-        axis="x",
-        integer=True,
-        steps=[1, 2, 3, 6, 10],
-    )
+        lines += ax.plot(column, marker=marker, ms=4, markevery=spacing, label=name)
+    ax.locator_params(axis="x", integer=True, steps=[1, 2, 3, 6, 10])
     return lines
 
 
@@ -240,26 +220,11 @@ class CoverageDisplay(BacktestDisplay):
         (ax,) = self._take_axes(ax, (5, 5))
         table = self.reached.pivot_table("reached", "nominal", "result", sort=False)
         self.lines_ = draw_groups(
-            ax,
-            table,
-            f"reached: {label}",
-            across=(),
-            percent=True,
+            ax, table, f"reached: {label}", across=(), percent=True
         )
-        ax.axline(
-            (0, 0),
-            slope=1,
-            color=ink(ax),
-            lw=1,
-            ls="--",
-        )
+        ax.axline((0, 0), slope=1, color=ink(ax), lw=1, ls="--")
         ticks = np.linspace(0, 1, 6)
-        ax.set(
-            xlim=(0, 1),
-            ylim=(0, 1),
-            xticks=ticks,
-            aspect="equal",
-        )
+        ax.set(xlim=(0, 1), ylim=(0, 1), xticks=ticks, aspect="equal")
         ax.set_xlabel(f"nominal (dashed): {label}")
         ax.xaxis.set_major_formatter("{x:.0%}")
         return self
@@ -278,11 +243,7 @@ class CoverageDisplay(BacktestDisplay):
             table.columns = (100 * table.columns).map("{:g}% nominal".format)
         nominal = reached["nominal"].unique()
         return draw_groups(
-            ax,
-            table,
-            f"{label}; dashed: nominal",
-            nominal,
-            percent=True,
+            ax, table, f"{label}; dashed: nominal", nominal, percent=True
         )
 
 
@@ -311,11 +272,7 @@ def _count(table: DataFrame, by: Any) -> DataFrame:
     if by is not None:
         groups = group_key(known, by).to_numpy()
     shares = DataFrame(is_inside).groupby(groups).mean().rename_axis("group")
-    counted = shares.melt(
-        var_name="nominal",
-        value_name="reached",
-        ignore_index=False,
-    )
+    counted = shares.melt(var_name="nominal", value_name="reached", ignore_index=False)
     return counted.reset_index()
 
 
@@ -405,13 +362,7 @@ class ErrorDisplay(BacktestDisplay):
             "pinball": "pinball loss",
             "width": "width of the interval",
         }
-        tables = named_results(
-            results,
-            "time",
-            "target",
-            "actual",
-            "forecast",
-        )
+        tables = named_results(results, "time", "target", "actual", "forecast")
         errors = {}
         for name, table in tables.items():
             found = summary(table, by)

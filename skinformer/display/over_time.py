@@ -39,9 +39,7 @@ def rule_times(axis: Axis, index: Index) -> None:
     # Two units, such as days, are 48 of the smaller one, which are drawn by twelves at most.
     fewest = min((most - 1) // 2, 4)
     locator = dates.AutoDateLocator(  # type: ignore[no-untyped-call]
-        tz=zone,
-        minticks=fewest,
-        maxticks=most,
+        tz=zone, minticks=fewest, maxticks=most
     )
     formatter = dates.ConciseDateFormatter(  # type: ignore[no-untyped-call]
         locator,
@@ -75,9 +73,7 @@ def draw_line(ax: Axes, line: Series, **style: Any) -> Line2D:
 
 
 def draw_bands(
-    ax: Axes,
-    quantiles: DataFrame,
-    colour: str,
+    ax: Axes, quantiles: DataFrame, colour: str
 ) -> list[FillBetweenPolyCollection]:
     """Fill between the lowest and the highest quantile, then between the next ones, on top.
 
@@ -109,12 +105,5 @@ def draw_bands(
         label = f"{level:.3g} quantile"
         if level == 0.5:
             label = "median"
-        ax.plot(
-            time,
-            values[:, middle],
-            color=colour,
-            lw=1,
-            ls=":",
-            label=label,
-        )
+        ax.plot(time, values[:, middle], color=colour, lw=1, ls=":", label=label)
     return bands

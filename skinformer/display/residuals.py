@@ -67,11 +67,7 @@ class ResidualDisplay(BacktestDisplay):
     """
 
     def __init__(
-        self,
-        residuals: DataFrame,
-        *,
-        target: Any = None,
-        unit: str | None = None,
+        self, residuals: DataFrame, *, target: Any = None, unit: str | None = None
     ) -> None:
         self.residuals = residuals
         self.target = target
@@ -106,13 +102,7 @@ class ResidualDisplay(BacktestDisplay):
             The plot.
         """
         result = to_pandas(result)
-        check_result(
-            result,
-            "time",
-            "target",
-            "actual",
-            "forecast",
-        )
+        check_result(result, "time", "target", "actual", "forecast")
         target, result = cls._rows_of_target(result, target)
         table = result.assign(
             residual=result["actual"] - result["forecast"],
@@ -162,25 +152,12 @@ class ResidualDisplay(BacktestDisplay):
         return self
 
 
-def _draw_over_time(
-    ax: Axes,
-    residuals: DataFrame,
-    label: str,
-) -> None:
+def _draw_over_time(ax: Axes, residuals: DataFrame, label: str) -> None:
     for name in residuals:
         ax.plot(
-            timestamps(residuals.index),
-            residuals[name],
-            ".",
-            ms=4,
-            label=str(name),
+            timestamps(residuals.index), residuals[name], ".", ms=4, label=str(name)
         )
-    ax.axhline(
-        0,
-        color=ink(ax),
-        lw=0.8,
-        zorder=1,
-    )
+    ax.axhline(0, color=ink(ax), lw=0.8, zorder=1)
     ax.margins(x=0)
     rule_times(ax.xaxis, residuals.index)
     label_side(ax, label)
@@ -188,57 +165,28 @@ def _draw_over_time(
         legend_above(ax)
 
 
-def _draw_histogram(
-    ax: Axes,
-    values: pd.Series,
-    label: str,
-) -> None:
+def _draw_histogram(ax: Axes, values: pd.Series, label: str) -> None:
     """Draw the distribution, beside a normal one of the same mean and standard deviation."""
     from scipy.stats import norm
 
-    ax.hist(
-        values,
-        bins="sqrt",
-        density=True,
-        label="residuals",
-    )
+    ax.hist(values, bins="sqrt", density=True, label="residuals")
     spread = values.std(ddof=0)
     if spread:
         x = np.linspace(values.min(), values.max(), 200)
         density = norm.pdf(x, values.mean(), spread)
-        ax.plot(
-            x,
-            density,
-            color=ink(ax),
-            lw=1.2,
-            label="normal, same mean and spread",
-        )
-    ax.set(
-        xlabel=label,
-        ylabel="density",
-        yticks=[],
-    )
+        ax.plot(x, density, color=ink(ax), lw=1.2, label="normal, same mean and spread")
+    ax.set(xlabel=label, ylabel="density", yticks=[])
     legend_above(ax)
 
 
-def _draw_autocorrelation(
-    ax: Axes,
-    correlation: Float64Array,
-    n_known: int,
-) -> None:
+def _draw_autocorrelation(ax: Axes, correlation: Float64Array, n_known: int) -> None:
     """Draw a bar for each lag, and the limits that 95% of the lags of white noise lie between."""
     lags = np.arange(1, len(correlation) + 1)
     ax.bar(lags, correlation, 0.6)
     limit = 1.96 / np.sqrt(n_known)
     label = "95% limits of white noise"
     ax.fill_between(
-        [0, len(lags) + 1],
-        -limit,
-        limit,
-        color=ink(ax),
-        alpha=0.15,
-        lw=0,
-        label=label,
+        [0, len(lags) + 1], -limit, limit, color=ink(ax), alpha=0.15, lw=0, label=label
     )
     ax.axhline(0, color=ink(ax), lw=0.8)
     ax.set(xlabel="lag, in rows", ylabel="autocorrelation")

@@ -94,12 +94,7 @@ class WindowSource:
             fields.append(self.series[rows][..., None])
         return torch.cat(fields, dim=-1) if fields else None
 
-    def _times(
-        self,
-        origins: Tensor,
-        first: int,
-        end: int,
-    ) -> Tensor | None:
+    def _times(self, origins: Tensor, first: int, end: int) -> Tensor | None:
         """Gather the time from origins to rows beside them, (batch, length), in mean steps."""
         if self.elapsed is None or self.mean_step is None:
             return None
@@ -109,11 +104,7 @@ class WindowSource:
         return ((reached - began[:, None]) / self.mean_step).float()
 
 
-def _rows(
-    origins: Tensor,
-    first: int,
-    end: int,
-) -> Tensor:
+def _rows(origins: Tensor, first: int, end: int) -> Tensor:
     """Return the rows of windows, (batch, end - first), by their distances from origins."""
     return origins[:, None] + torch.arange(first, end, device=origins.device)
 
@@ -177,11 +168,7 @@ def _consecutive(steps: IntArray) -> IntArray:
     return np.arange(first, steps.max(initial=first) + 1)
 
 
-@dataclass(
-    eq=False,
-    repr=False,
-    kw_only=True,
-)
+@dataclass(eq=False, repr=False, kw_only=True)
 class WindowBatches:
     """Batches of windows for the trainer.
 

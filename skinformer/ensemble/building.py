@@ -55,11 +55,7 @@ class ModelSizes(NamedTuple):
         return 1 if self.n_known > self.n_static else self.patch_len
 
 
-def model_sizes(
-    settings: FitSettings,
-    roles: Roles,
-    timeline: Timeline,
-) -> ModelSizes:
+def model_sizes(settings: FitSettings, roles: Roles, timeline: Timeline) -> ModelSizes:
     """Read the module's sizes off the training rows."""
     fields = _network_fields(settings, timeline)
     n_network_fields = None
@@ -150,11 +146,7 @@ def _is_standalone(settings: FitSettings) -> bool:
 
 
 def build_module(
-    settings: FitSettings,
-    sizes: ModelSizes,
-    *,
-    path: LinearPath | None,
-    seed: int,
+    settings: FitSettings, sizes: ModelSizes, *, path: LinearPath | None, seed: int
 ) -> Informer | Corrected:
     """Build the network with weights newly drawn by the seed, and the path that it corrects.
 

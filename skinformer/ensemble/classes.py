@@ -67,10 +67,7 @@ def probabilities_of(fit: ClassFit, windows: Windows) -> Float64Array:
 
 
 @timed("classes")
-def fit_class_base(
-    rows: FitRows,
-    settings: FitSettings,
-) -> ClassFit:
+def fit_class_base(rows: FitRows, settings: FitSettings) -> ClassFit:
     """Fit all that forecasts classes without the network."""
     classifier = settings.members.get(TREES)
     if isinstance(classifier, str):

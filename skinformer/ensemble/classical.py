@@ -81,9 +81,7 @@ class Classical(PerSeriesMember):
     @staticmethod
     @timed("classical")
     def fit_series(
-        series: Series,
-        sizes: ModelSizes,
-        whole: ClassicalFit | None = None,
+        series: Series, sizes: ModelSizes, whole: ClassicalFit | None = None
     ) -> ClassicalFit:
         """Fit classical forecasters; of some rows the seasons are those of all of them."""
         clock = series.clock
@@ -223,11 +221,7 @@ def _steps_of_dates(clock: Clock, seasons: tuple[int, ...]) -> tuple[int, int]:
     return n_days, int(day.astype(np.int64))
 
 
-def seasons_of(
-    clock: Clock,
-    n_rows: int,
-    period: int,
-) -> tuple[int, ...]:
+def seasons_of(clock: Clock, n_rows: int, period: int) -> tuple[int, ...]:
     """
     Choose the two shortest seasons, that candidates know: named ones, else of the calendar.
 

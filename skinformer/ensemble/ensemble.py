@@ -236,13 +236,7 @@ class EnsembleForecaster:
         if buffer is not None and buffer.rows.values is rows.values:
             buffer.refresh()
         else:
-            buffer = RowBuffer(
-                rows,
-                self.series,
-                self.clock,
-                self.sizes,
-                self.device,
-            )
+            buffer = RowBuffer(rows, self.series, self.clock, self.sizes, self.device)
             self._buffer = buffer
         return Windows(buffer, origins)
 

@@ -93,10 +93,7 @@ def window_batches(
     validation = None
     if rows.validation_origins.count:
         validation = replace(
-            training,
-            origins=rows.validation_origins,
-            seed=None,
-            out_of_fold=None,
+            training, origins=rows.validation_origins, seed=None, out_of_fold=None
         )
     return FitBatches(training, validation)
 

@@ -93,19 +93,13 @@ class Head:
         return y_pred if y_pred.ndim == 3 else self.point(y_pred)
 
     def to_units(
-        self,
-        outputs: Float64Array,
-        scaler: Scaler,
-        series: IntArray,
+        self, outputs: Float64Array, scaler: Scaler, series: IntArray
     ) -> Float64Array:
         """Put outputs of rows of these series, (n, n_targets, *outputs), into the truth's units."""
         return scaler.inverse_with_smearing(outputs, series)
 
     def score(
-        self,
-        truth: Float64Array,
-        forecast: Float64Array,
-        weight: Float64Array | None,
+        self, truth: Float64Array, forecast: Float64Array, weight: Float64Array | None
     ) -> float:
         """Score forecasts, (n, n_targets), of rows whose truth is known; higher is better.
 
@@ -187,10 +181,7 @@ class QuantileHead(Head):
         return outputs[..., self.median_index]
 
     def to_units(
-        self,
-        outputs: Float64Array,
-        scaler: Scaler,
-        series: IntArray,
+        self, outputs: Float64Array, scaler: Scaler, series: IntArray
     ) -> Float64Array:
         """Undo the standardisation of quantiles, (n, n_targets, n_outputs), each of its series."""
         quantiles = np.empty(outputs.shape)
@@ -267,10 +258,7 @@ class ClassHead(Head):
         return np.stack(codes, axis=-1).astype(np.float64)
 
     def score(
-        self,
-        truth: Float64Array,
-        forecast: Float64Array,
-        weight: Float64Array | None,
+        self, truth: Float64Array, forecast: Float64Array, weight: Float64Array | None
     ) -> float:
         """Return the share of rows whose codes are all right; no truth is missing."""
         right = (truth == forecast).all(axis=1)

@@ -75,11 +75,7 @@ class PerSeriesMember(Member):
     own_logs = False
 
     @staticmethod
-    def fit_series(
-        series: Series,
-        sizes: ModelSizes,
-        whole: Any = None,
-    ) -> Any:
+    def fit_series(series: Series, sizes: ModelSizes, whole: Any = None) -> Any:
         """Fit what has a `seq_len`, a `pred_len`, and forecasts windows as `ClassicalFit` does.
 
         whole: what was fitted to all rows, where these are some of them.
@@ -97,17 +93,10 @@ class PerSeriesMember(Member):
         return self.effect.n_targets
 
     @classmethod
-    def from_rows(
-        cls,
-        rows: FitRows,
-        settings: FitSettings,
-    ) -> Self:
+    def from_rows(cls, rows: FitRows, settings: FitSettings) -> Self:
         """Fit it to each target of each series."""
         return cls.from_timeline(
-            rows.timeline,
-            rows.sizes,
-            rows.scaler,
-            of_mean=settings.head.of_mean,
+            rows.timeline, rows.sizes, rows.scaler, of_mean=settings.head.of_mean
         )
 
     @classmethod
@@ -134,11 +123,7 @@ class PerSeriesMember(Member):
     def fitted_before(self, rows: FitRows) -> list[Self]:
         """Return the same, fitted to the rows before a cut-off; seasons stay those of all rows."""
         earlier = self.from_timeline(
-            rows.timeline,
-            rows.sizes,
-            rows.scaler,
-            of_mean=self.of_mean,
-            whole=self.fit,
+            rows.timeline, rows.sizes, rows.scaler, of_mean=self.of_mean, whole=self.fit
         )
         return [earlier]
 
@@ -184,10 +169,7 @@ class PerSeriesMember(Member):
         return self.effect.at(windows.values, rows, series, self.scaler)
 
     def _forecast_distinct(
-        self,
-        windows: Windows,
-        past: Float64Array,
-        known: BoolArray,
+        self, windows: Windows, past: Float64Array, known: BoolArray
     ) -> Float64Array:
         """Forecast windows, (n, pred_len, n_targets), standardised as is their past."""
         targets = []
@@ -198,11 +180,7 @@ class PerSeriesMember(Member):
         return np.stack(targets, axis=-1)
 
     def _in_units(
-        self,
-        windows: Windows,
-        past: Float64Array,
-        known: BoolArray,
-        j: int,
+        self, windows: Windows, past: Float64Array, known: BoolArray, j: int
     ) -> tuple[SeriesUnits, UnitWindows]:
         """Put target j of windows into its units."""
         n_series = len(self.scaler.mean) - 1
@@ -232,10 +210,7 @@ def _panel_profiles(series: Series, n_targets: int) -> tuple[PanelProfile, ...]:
     return tuple(profiles)
 
 
-def _without_profiles(
-    series: Series,
-    profiles: tuple[PanelProfile, ...],
-) -> Series:
+def _without_profiles(series: Series, profiles: tuple[PanelProfile, ...]) -> Series:
     """Take the season of each panel off the series that are too short to show their own."""
     n_series = (len(series.first_row) - 1) // len(profiles)
     values = series.values.copy()
@@ -249,11 +224,7 @@ def _without_profiles(
 
 
 def targets_in_units(
-    timeline: Timeline,
-    effect: KnownEffect,
-    scaler: Scaler,
-    *,
-    own_logs: bool,
+    timeline: Timeline, effect: KnownEffect, scaler: Scaler, *, own_logs: bool
 ) -> Float64Array:
     """Put the targets of a timeline, (n_rows, n_targets), into their units.
 
@@ -270,9 +241,7 @@ def targets_in_units(
 
 
 def _group_equal(
-    windows: Windows,
-    past: Float64Array,
-    known: BoolArray,
+    windows: Windows, past: Float64Array, known: BoolArray
 ) -> tuple[IntArray, IntArray]:
     """Return the first window of each group of equal ones, and the group of each window.
 
@@ -294,12 +263,7 @@ def _group_equal(
     return first, group
 
 
-def single_series(
-    timeline: Timeline,
-    values: Float64Array,
-    *,
-    of_mean: bool,
-) -> Series:
+def single_series(timeline: Timeline, values: Float64Array, *, of_mean: bool) -> Series:
     """Lay each target of each series behind the other, from its first to its last observed row.
 
     values: (n_rows, n_targets), in their units. A target without an observed row has all its rows.
@@ -344,12 +308,7 @@ class SeriesUnits(NamedTuple):
 
     @classmethod
     def of(
-        cls,
-        scaler: Scaler,
-        series: IntArray,
-        j: int,
-        *,
-        own_logs: bool,
+        cls, scaler: Scaler, series: IntArray, j: int, *, own_logs: bool
     ) -> SeriesUnits:
         """Read those of target j off a scaler."""
         means, deviations = scaler.affine_parameters(series, j + 1)

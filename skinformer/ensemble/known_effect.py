@@ -66,11 +66,7 @@ class KnownEffect:
         return len(self.low)
 
     def at(
-        self,
-        values: Floats,
-        rows: IntArray,
-        series: IntArray,
-        scaler: Scaler,
+        self, values: Floats, rows: IntArray, series: IntArray, scaler: Scaler
     ) -> Effects:
         """
         Compute the effect at rows.
@@ -91,10 +87,7 @@ class KnownEffect:
         return self.of_columns(columns, mean, deviation)
 
     def of_columns(
-        self,
-        columns: Float64Array,
-        mean: Float64Array,
-        deviation: Float64Array,
+        self, columns: Float64Array, mean: Float64Array, deviation: Float64Array
     ) -> Effects:
         """
         Compute the effect of columns, see `known_columns`.
@@ -112,9 +105,7 @@ class KnownEffect:
         factor = np.exp(np.clip(effect, *self.bounds))
         shape = factor.shape
         return Effects(
-            factor,
-            np.broadcast_to(mean, shape),
-            np.broadcast_to(deviation, shape),
+            factor, np.broadcast_to(mean, shape), np.broadcast_to(deviation, shape)
         )
 
 
@@ -157,11 +148,7 @@ class Effects(NamedTuple):
 
 
 def known_columns(
-    values: Floats,
-    rows: IntArray,
-    series: IntArray,
-    scaler: Scaler,
-    low: Float64Array,
+    values: Floats, rows: IntArray, series: IntArray, scaler: Scaler, low: Float64Array
 ) -> Float64Array:
     """Read columns known ahead, (…, n_known): standardised, or the logarithm of a part of the mean.
 
@@ -180,9 +167,7 @@ def known_columns(
 
 
 def fit_known_effect(
-    timeline: Timeline,
-    sizes: ModelSizes,
-    scaler: Scaler,
+    timeline: Timeline, sizes: ModelSizes, scaler: Scaler
 ) -> KnownEffect:
     """
     Choose the kind of effect that forecasts best by windows that it was not fitted to.
@@ -270,10 +255,7 @@ class _EffectWindows(NamedTuple):
 
     @classmethod
     def of(
-        cls,
-        timeline: Timeline,
-        sizes: ModelSizes,
-        scaler: Scaler,
+        cls, timeline: Timeline, sizes: ModelSizes, scaler: Scaler
     ) -> _EffectWindows:
         """Cut windows, spread over all series."""
         begin = timeline.first_row[:-1]
@@ -367,11 +349,7 @@ class _EffectWindows(NamedTuple):
         )
         return known_effect(problem, 1 + n_rows * np.arange(n_windows))
 
-    def cross_validated_error(
-        self,
-        kind: _EffectKind,
-        parts: list[IntArray],
-    ) -> float:
+    def cross_validated_error(self, kind: _EffectKind, parts: list[IntArray]) -> float:
         """Return the mean error on each of two parts by the effect that the other one shows."""
         errors = []
         for fitted, judged in (parts, parts[::-1]):
@@ -393,9 +371,7 @@ class _EffectWindows(NamedTuple):
 
 
 def _least_positive(
-    timeline: Timeline,
-    sizes: ModelSizes,
-    scaler: Scaler,
+    timeline: Timeline, sizes: ModelSizes, scaler: Scaler
 ) -> Float64Array:
     """Return half of the least value of each positive column, 0 for others: (n_known,)."""
     n_columns = timeline.values.shape[1]

@@ -62,11 +62,7 @@ class Member:
         return 0
 
     @classmethod
-    def from_rows(
-        cls,
-        rows: FitRows,
-        settings: FitSettings,
-    ) -> Self:
+    def from_rows(cls, rows: FitRows, settings: FitSettings) -> Self:
         """Fit it to rows: to those before a cut-off, or to all."""
         raise NotImplementedError
 

@@ -39,11 +39,7 @@ _ENOUGH_FOR_FOLDS = 0.5
 
 @timed(RIDGES)
 def linear_fit(
-    rows: FitRows,
-    training: Origins,
-    *,
-    refit: bool,
-    of_mean: bool = False,
+    rows: FitRows, training: Origins, *, refit: bool, of_mean: bool = False
 ) -> LinearFits:
     """Fit the linear path: the blend that the network is trained beside, and the final one.
 

@@ -93,9 +93,5 @@ class Tabular(Member):
 def columns_of(sizes: ModelSizes) -> Columns:
     """Describe what the columns are."""
     return Columns(
-        sizes.n_targets,
-        sizes.n_past,
-        sizes.n_known,
-        sizes.n_static,
-        sizes.pred_len,
+        sizes.n_targets, sizes.n_past, sizes.n_known, sizes.n_static, sizes.pred_len
     )

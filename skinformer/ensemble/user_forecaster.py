@@ -60,10 +60,7 @@ class UserForecaster(Member):
 
     @classmethod
     def from_source(
-        cls,
-        source: HistoryForecaster,
-        rows: FitRows,
-        settings: FitSettings,
+        cls, source: HistoryForecaster, rows: FitRows, settings: FitSettings
     ) -> Self:
         """Fit a forecaster to rows: to those before a cut-off, or to all."""
         unfitted = cls(
@@ -91,10 +88,7 @@ class UserForecaster(Member):
                 series = _all_series(rows.timeline, rows.sizes, rows.scaler)
                 source = source.fitted(series)
         return replace(
-            self,
-            source=source,
-            sizes=rows.sizes,
-            scaler=rows.scaler.with_unseen(),
+            self, source=source, sizes=rows.sizes, scaler=rows.scaler.with_unseen()
         )
 
     def forecast(
@@ -116,12 +110,7 @@ class UserForecaster(Member):
                 self._forecast_target(windows, j, out[:, :, j])
         return out
 
-    def _forecast_target(
-        self,
-        windows: Windows,
-        j: int,
-        out: Float32Array,
-    ) -> None:
+    def _forecast_target(self, windows: Windows, j: int, out: Float32Array) -> None:
         """Put forecasts of a target, standardised, where anything of it was observed before."""
         # All new series have the last scale.
         series = np.minimum(windows.series, self._n_series)
@@ -160,11 +149,7 @@ class UserForecaster(Member):
         return len(self.scaler.mean) - 1
 
     def _histories(
-        self,
-        windows: Windows,
-        j: int,
-        series: IntArray,
-        units: SeriesUnits,
+        self, windows: Windows, j: int, series: IntArray, units: SeriesUnits
     ) -> list[History]:
         """Gather what was observed of a target before each origin, in its units; NaN is missing.
 
@@ -189,11 +174,7 @@ class UserForecaster(Member):
         return found
 
     def _in_units(
-        self,
-        values: Float32Array,
-        rows: IntArray,
-        place: slice,
-        series: int,
+        self, values: Float32Array, rows: IntArray, place: slice, series: int
     ) -> Float64Array:
         """Take rows of some columns of a series, (n_rows, n_columns), in their units."""
         # Rows behind the last one are those of steps that nobody asked for.
@@ -215,9 +196,7 @@ class UserForecaster(Member):
 
 
 def _all_series(
-    timeline: Timeline,
-    sizes: ModelSizes,
-    scaler: Scaler,
+    timeline: Timeline, sizes: ModelSizes, scaler: Scaler
 ) -> list[Float64Array]:
     """Return each target of each series in its units, series by series for the first target."""
     no_effect = KnownEffect.of_nothing(sizes.n_targets)

@@ -113,9 +113,7 @@ class Windows:
         """The first row of each window's series with a known target; of nothing known, its own."""
         begin = self.buffer.rows.begin[self._segment]
         return np.where(
-            begin < self.origins,
-            begin,
-            self.origins - self.buffer.sizes.seq_len,
+            begin < self.origins, begin, self.origins - self.buffer.sizes.seq_len
         )
 
     @property

@@ -33,12 +33,7 @@ from skinformer.validation.rows import check_follows
 from skinformer.validation.truth import check_any_truth, score_weight
 
 
-class BaseInformer(
-    PersistentMixin,
-    ExportMixin,
-    RequestMixin,
-    FittableInformer,
-):
+class BaseInformer(PersistentMixin, ExportMixin, RequestMixin, FittableInformer):
     """An Informer over a timeline; the head of a subclass says what its forecasts mean."""
 
     _parameter_constraints = CONSTRAINTS | PART_CONSTRAINTS
@@ -89,12 +84,7 @@ class BaseInformer(
         nested = nested_in_members(self.members) if deep else {}
         return super().get_params(deep) | nested
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-    ) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """
         Fit the ensemble to the rows of a time series, or of a panel.
 
@@ -203,12 +193,7 @@ class BaseInformer(
         """Return the values that are forecast, (n, n_targets)."""
         raise NotImplementedError
 
-    def score(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-    ) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """
         Score `predict`; rows with a missing actual value are left out.
 

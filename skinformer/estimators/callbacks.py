@@ -91,9 +91,7 @@ class FitTasks:
     ) -> bool:
         return bool(
             task.call_on_fit_task_end(
-                estimator=self.estimator,
-                reconstruction_attributes=fitted,
-                **self.data,
+                estimator=self.estimator, reconstruction_attributes=fitted, **self.data
             )
         )
 
@@ -121,10 +119,7 @@ def training_course(
 
 
 def callback_data(
-    model: FittedState,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
+    model: FittedState, X: Any, y: Any, sample_weight: Any
 ) -> dict[str, Any]:
     """Return what callbacks pass to scorers: rows, their truth and their weights."""
     metadata = None if sample_weight is None else {"sample_weight": sample_weight}
@@ -134,10 +129,7 @@ def callback_data(
 
 
 def _with_known_truth(
-    model: FittedState,
-    X: Any,
-    *,
-    drop_rows: bool,
+    model: FittedState, X: Any, *, drop_rows: bool
 ) -> tuple[Any, Any]:
     """Take the truth out of X, and leave out rows without any, which scorers do not take."""
     truth = read_y_true(model, model.reader_.encode_rows(X), None, model.roles_)

@@ -20,11 +20,7 @@ from skinformer.validation.arguments import check_fitted
 from skinformer.validation.parameters import CLASSIFIER_CONSTRAINTS
 
 
-@dataclass(
-    kw_only=True,
-    eq=False,
-    repr=False,
-)
+@dataclass(kw_only=True, eq=False, repr=False)
 class InformerClassifier(ClassifierMixin, BaseInformer):
     """
     Forecast classes of time series with an Informer, as a scikit-learn classifier.
@@ -392,12 +388,7 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         requested = self._requested_ahead(X, horizon)
         return self._forecaster.forecast(requested), requested.labels
 
-    def score(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-    ) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """
         Return the accuracy of `predict`; rows with a missing actual value are left out.
 

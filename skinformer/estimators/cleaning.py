@@ -26,9 +26,7 @@ from skinformer.validation.warning import of_series
 
 
 def clean_training_rows(
-    model: FittedState,
-    table: Table,
-    settings: FitSettings,
+    model: FittedState, table: Table, settings: FitSettings
 ) -> Table:
     """Put the rows of a fit into one unit, and other values in place of outliers."""
     # A transformation that the user chose knows the range of the targets.
@@ -55,11 +53,7 @@ def clean_training_rows(
     return table
 
 
-def _without_closures(
-    model: FittedState,
-    table: Table,
-    settings: FitSettings,
-) -> Table:
+def _without_closures(model: FittedState, table: Table, settings: FitSettings) -> Table:
     """Take zeros of a fit as missing where a future covariate explains them."""
     closures = Closures()
     if settings.head.in_units:
@@ -69,9 +63,7 @@ def _without_closures(
 
 
 def _without_incomplete(
-    model: FittedState,
-    table: Table,
-    found: list[Incomplete],
+    model: FittedState, table: Table, found: list[Incomplete]
 ) -> Table:
     """Take targets of last periods that are not complete as missing, and warn of them."""
     column, label = _names_of(model, table, found[0])
@@ -131,11 +123,7 @@ def clean_later_rows(model: FittedState, table: Table) -> tuple[Table, OutlierBo
     return table, bounds
 
 
-def _marked_as_closed(
-    table: Table,
-    given: Table,
-    closed: BoolArray,
-) -> Table:
+def _marked_as_closed(table: Table, given: Table, closed: BoolArray) -> Table:
     """Return targets of closures as they were given, and marked: observed, but not used."""
     n_targets = table.n_targets
     marks = closed if table.outliers is None else closed | table.outliers
@@ -148,11 +136,7 @@ def _marked_as_closed(
 
 
 def _warn_of_outliers(
-    model: FittedState,
-    table: Table,
-    outliers: list[Outlier],
-    *,
-    least: float,
+    model: FittedState, table: Table, outliers: list[Outlier], *, least: float
 ) -> None:
     """Warn of the outliers of rows, if there are any, and name the first one.
 
@@ -186,9 +170,7 @@ def _least_target(table: Table, outliers: list[Outlier]) -> float:
 
 
 def _names_of(
-    model: FittedState,
-    table: Table,
-    place: Outlier | UnitChange | Incomplete | Hung,
+    model: FittedState, table: Table, place: Outlier | UnitChange | Incomplete | Hung
 ) -> tuple[Any, str]:
     """Return the name of a column, and when and in which series something is there."""
     roles = model.roles_
@@ -212,7 +194,5 @@ def warn_beyond_fit(model: FittedState) -> None:
     vars(model)["_seen_range_"] = None
     series, target = np.argwhere(left)[0]
     warn_of_left_range(
-        int(left.sum()),
-        model.roles_.targets[target],
-        of_series(model.series_, series),
+        int(left.sum()), model.roles_.targets[target], of_series(model.series_, series)
     )

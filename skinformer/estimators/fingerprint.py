@@ -35,8 +35,7 @@ def fingerprint(estimator: FittedState) -> dict[str, str]:
 
 
 def _with_inner(
-    params: dict[str, Any],
-    parts: Mapping[str, type[Part]],
+    params: dict[str, Any], parts: Mapping[str, type[Part]]
 ) -> dict[str, Any]:
     """Put the parameters of parts in the places of the parts."""
     found = dict(params)

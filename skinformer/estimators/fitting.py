@@ -89,22 +89,12 @@ class Fit:
         self.earlier = earlier
         self.budget = budget
 
-    def run(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-    ) -> None:
+    def run(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Fit the model: the way of the data, from raw rows to weighted members."""
         with running_budget(self.budget):
             self._run(X, y, sample_weight)
 
-    def _run(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-    ) -> None:
+    def _run(self, X: Any, y: Any, sample_weight: Any) -> None:
         # 1. Rows: read, cleaned, split and standardised.
         with timed("reading"):
             X, y, sample_weight = self.read_labels(X, y, sample_weight)
@@ -135,12 +125,7 @@ class Fit:
             self.model.fit_times_ = running().table()
             self.warn_of_seconds()
 
-    def read_labels(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-    ) -> tuple[Any, Any, Any]:
+    def read_labels(self, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any, Any]:
         """Move columns that label the rows to the index."""
         model = self.model
         layout, *labelled = read_layout(
@@ -159,12 +144,7 @@ class Fit:
         model.attention_ = self.settings.network.attention
         model.precision_ = self.settings.trainer.precision
 
-    def read_rows(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-    ) -> Table:
+    def read_rows(self, X: Any, y: Any, sample_weight: Any) -> Table:
         """Read the rows into a table of numbers, columns in their roles, rows on a clock."""
         model = self.model
         reader = model.reader_
@@ -202,13 +182,7 @@ class Fit:
     def standardise(self, table: Table, split: IntArray | None) -> None:
         """Standardise the rows, by those before the validation split."""
         model = self.model
-        scaler = fit_scale(
-            table,
-            self.settings,
-            model.roles_,
-            split,
-            model.series_,
-        )
+        scaler = fit_scale(table, self.settings, model.roles_, split, model.series_)
         window_len = self.settings.seq_len + self.settings.pred_len
         scaler = comparable_scales(scaler, table, split, window_len)
         scaler = model.reader_.adapt_scaler(scaler)
@@ -261,15 +235,7 @@ class Fit:
         sizes = model.sizes_
         seed = self._draw_seed()
         training, validation = cut_windows(timeline, sizes, split)
-        rows = FitRows(
-            timeline,
-            sizes,
-            model.scaler_,
-            split,
-            validation,
-            missing,
-            seed,
-        )
+        rows = FitRows(timeline, sizes, model.scaler_, split, validation, missing, seed)
         linear = None
         out_of_fold = None
         if RIDGES in settings.members:
@@ -320,10 +286,7 @@ class Fit:
                 return self._train(members, batches.with_effort(share), share)
 
     def _train(
-        self,
-        members: EnsembleFit,
-        batches: FitBatches,
-        share: Share,
+        self, members: EnsembleFit, batches: FitBatches, share: Share
     ) -> TrainingRecord:
         """Train the network, after a trial where there is one.
 
@@ -349,10 +312,7 @@ class Fit:
         )
 
     def _end_epoch(
-        self,
-        members: EnsembleFit,
-        record: TrainingRecord,
-        *_: Module,
+        self, members: EnsembleFit, record: TrainingRecord, *_: Module
     ) -> bool:
         """End an epoch; return whether it was the last one."""
         trial = members.trial
@@ -464,9 +424,7 @@ def fit_copy(model: FittableInformer, *given: Any) -> FittableInformer:
 
 
 def _fit_copy_on(
-    device: str,
-    model: FittableInformer,
-    given: tuple[Any, ...],
+    device: str, model: FittableInformer, given: tuple[Any, ...]
 ) -> FittableInformer:
     copy = type(model).__new__(type(model))
     for name, value in vars(model).items():
@@ -474,12 +432,7 @@ def _fit_copy_on(
             setattr(copy, name, value)
     goes_on = model.warm_start and hasattr(model, "ensemble_")
     budget = Budget(model.max_seconds)
-    fit = Fit(
-        copy,
-        device=device,
-        earlier=model if goes_on else None,
-        budget=budget,
-    )
+    fit = Fit(copy, device=device, earlier=model if goes_on else None, budget=budget)
     watch = stopwatch()
     if model.verbose:
         # It writes what it measures.

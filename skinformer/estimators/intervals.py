@@ -264,10 +264,7 @@ class IntervalsMixin(RequestMixin):
         return self.layout_.write(frame, X)
 
     def _draw_paths(
-        self,
-        requested: RequestedSteps,
-        n: int,
-        random: np.random.RandomState,
+        self, requested: RequestedSteps, n: int, random: np.random.RandomState
     ) -> Float64Array:
         """Draw n paths, (n_rows, n_targets, n), whose errors are drawn anew for each block."""
         forecaster, outputs = self._sized(requested)
@@ -331,9 +328,7 @@ def _names_with_levels(targets: pd.Index, levels: Float64Array) -> pd.Index:
 
 
 def _quantile_names(
-    targets: Iterable[Any],
-    levels: Float64Array,
-    between: str,
+    targets: Iterable[Any], levels: Float64Array, between: str
 ) -> list[Any]:
     """Name the quantiles of targets."""
     names: list[Any] = []

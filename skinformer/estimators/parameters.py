@@ -13,11 +13,7 @@ if TYPE_CHECKING:
     from skinformer.estimators.parts import Network, Training
 
 
-@dataclass(
-    kw_only=True,
-    eq=False,
-    repr=False,
-)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Parameters:
     """The constructor's parameters, valid in a fit; `InformerRegressor` describes each.
 

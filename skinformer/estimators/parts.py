@@ -75,9 +75,7 @@ class Part(BaseEstimator):
 
 
 def open_parts(
-    owner: Any,
-    parts: Mapping[str, type[Part]],
-    params: dict[str, Any],
+    owner: Any, parts: Mapping[str, type[Part]], params: dict[str, Any]
 ) -> dict[str, Any]:
     """
     Make parts of named values, and copies of parts, before parameters of theirs are set.
@@ -130,11 +128,7 @@ def part_constraints(parts: Mapping[str, type[Part]]) -> dict[str, list[Any]]:
     }
 
 
-@dataclass(
-    kw_only=True,
-    eq=False,
-    repr=False,
-)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Block(Part):
     """
     The layers of the encoder and the decoder.
@@ -201,11 +195,7 @@ class Block(Part):
     init: str = "xavier"
 
 
-@dataclass(
-    kw_only=True,
-    eq=False,
-    repr=False,
-)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Attention(Part):
     """
     The self-attention of the encoder and the decoder.
@@ -251,11 +241,7 @@ class Attention(Part):
     factor: float = 5.0
 
 
-@dataclass(
-    kw_only=True,
-    eq=False,
-    repr=False,
-)
+@dataclass(kw_only=True, eq=False, repr=False)
 class MemorySaving(Part):
     """
     Ways to train with less memory.
@@ -287,11 +273,7 @@ class MemorySaving(Part):
     gradient_checkpointing: bool = False
 
 
-@dataclass(
-    kw_only=True,
-    eq=False,
-    repr=False,
-)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Network(Part):
     """
     The architecture of the Informer.
@@ -375,11 +357,7 @@ class Network(Part):
     window_norm: bool | None = None
 
 
-@dataclass(
-    kw_only=True,
-    eq=False,
-    repr=False,
-)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Training(Part):
     """
     The training of the Informer.
@@ -457,11 +435,5 @@ PARTS: Mapping[str, type[Part]] = MappingProxyType(
     {"network": Network, "training": Training}
 )
 #: All kinds of parts, those within others before these.
-PART_KINDS: tuple[type[Part], ...] = (
-    Attention,
-    Block,
-    MemorySaving,
-    Network,
-    Training,
-)
+PART_KINDS: tuple[type[Part], ...] = (Attention, Block, MemorySaving, Network, Training)
 PART_CONSTRAINTS = part_constraints(PARTS)

@@ -19,11 +19,7 @@ from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import check_levels
 
 
-@dataclass(
-    kw_only=True,
-    eq=False,
-    repr=False,
-)
+@dataclass(kw_only=True, eq=False, repr=False)
 class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     """
     Forecast time series with an Informer, as a scikit-learn regressor.
@@ -374,12 +370,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     def _points(self, requested: RequestedSteps) -> Float64Array:
         return self._with_quantiles(requested, np.empty(0))[..., 0]
 
-    def score(
-        self,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
-    ) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """
         Return the R² of `predict`; rows with a missing actual value are left out.
 

@@ -51,11 +51,7 @@ class RequestMixin(FittedState):
         place, observed = forecaster.place(table, forecaster.observe(table))
         observed = observed.without(table.outliers)
         return RequestedSteps(
-            observed,
-            observed.segment,
-            table.steps,
-            place,
-            table.clock,
+            observed, observed.segment, table.steps, place, table.clock
         )
 
     def _requested_ahead(self, X: Any, horizon: int | None) -> RequestedSteps:
@@ -119,9 +115,5 @@ class RequestMixin(FittedState):
         observed = observed.without(table.outliers)
         observed = future.without_later(observed, place, self.sizes_)
         return _ForecastOrigins(
-            observed,
-            place,
-            table.clock,
-            table.names,
-            np.unique(observed.segment),
+            observed, place, table.clock, table.names, np.unique(observed.segment)
         )

@@ -52,12 +52,7 @@ _OF_THE_NETWORK_ALONE = (
 )
 
 
-def read_settings(
-    estimator: Parameters,
-    head: Head,
-    *,
-    requested: str,
-) -> FitSettings:
+def read_settings(estimator: Parameters, head: Head, *, requested: str) -> FitSettings:
     """Check parameters, each valid by itself, against one another, and resolve them.
 
     head: what the outputs of the network mean.
@@ -267,12 +262,7 @@ def resolve_patch_len(patch_len: int | None, *, seq_len: int) -> int:
     return min(max(seq_len // 24, 1), 12)
 
 
-def resolve_attention(
-    attention: str,
-    *,
-    n_tokens: int,
-    device: torch.device,
-) -> str:
+def resolve_attention(attention: str, *, n_tokens: int, device: torch.device) -> str:
     """Take the attention that is faster at this length on "auto"; the dense one is exact.
 
     On a CPU ProbSparse takes 7.6 against 9.4 ms at 96 steps, 10.2 against 18.9 at 144. CUDA's fused

@@ -62,11 +62,7 @@ def fit_scale(
         stop,
         static=table.static_columns(),
         targets=_fit_targets(
-            table,
-            settings,
-            origins_between(start, stop - 1),
-            roles,
-            names,
+            table, settings, origins_between(start, stop - 1), roles, names
         ),
     )
 
@@ -101,10 +97,7 @@ def _fit_targets(
 
 
 def _fit_transformer(
-    transformer: Any,
-    values: Float64Array,
-    name: Hashable,
-    head: Head,
+    transformer: Any, values: Float64Array, name: Hashable, head: Head
 ) -> FittedTransformer:
     """Fit a clone to all training values of a target, and check that it gives them back."""
     fitted = clone(transformer)

@@ -112,10 +112,7 @@ class ForecastingModel:
         return has_history
 
     def forecast(
-        self,
-        shown: DataFrame,
-        rows: IntArray,
-        ahead: BoolArray,
+        self, shown: DataFrame, rows: IntArray, ahead: BoolArray
     ) -> Float64Array:
         """Forecast the rows ahead, with quantiles: (n_ahead, n_targets, 1 + n_levels).
 

@@ -178,24 +178,11 @@ def attention_maps(estimator: Any, X: Any = None) -> list[AttentionMap]:
     for (weight, layers), row in zip(windows, first, strict=True):
         name = None if series is None else series[row]
         origin = forecasts.origins[row]
-        maps += [
-            _as_map(
-                layer,
-                origin,
-                clock,
-                weight,
-                name,
-            )
-            for layer in layers
-        ]
+        maps += [_as_map(layer, origin, clock, weight, name) for layer in layers]
     return maps
 
 
-def _observe(
-    ensemble: EnsembleForecaster,
-    rows: Rows,
-    origins: IntArray,
-) -> list[Any]:
+def _observe(ensemble: EnsembleForecaster, rows: Rows, origins: IntArray) -> list[Any]:
     """Return the weight of the network, and the attention of each layer, of some windows."""
     windows = ensemble.windows(rows, origins)
     members = ensemble.ensemble.members
@@ -215,11 +202,7 @@ def _observe(
 
 
 def _as_map(
-    layer: LayerAttention,
-    origin: int,
-    clock: Clock,
-    weight: float,
-    series: Hashable,
+    layer: LayerAttention, origin: int, clock: Clock, weight: float, series: Hashable
 ) -> AttentionMap:
     """Add times to a layer's attention of one window."""
     return AttentionMap(

@@ -47,11 +47,7 @@ def mean_score(errors: Float64Array, sample_weight: Any) -> float:
     return ratio_score(errors, np.ones_like(errors), sample_weight)
 
 
-def ratio_score(
-    errors: Float64Array,
-    sizes: Float64Array,
-    sample_weight: Any,
-) -> float:
+def ratio_score(errors: Float64Array, sizes: Float64Array, sample_weight: Any) -> float:
     """Divide sums over the rows that are known, then average over the targets that have any."""
     weights = score_weight(sample_weight, len(errors))
     is_known = ~np.isnan(errors)

@@ -188,33 +188,11 @@ def backtest(
     quantiles = np.empty(0) if wanted is None else wanted
     every = 1 if isinstance(refit, bool) else check_row_count("refit", refit)
     layout, X, y = read_labels(estimator, X, y)
-    request = _Request(
-        horizon,
-        step,
-        known_future,
-        quantiles,
-        every,
-        layout=layout,
-    )
+    request = _Request(horizon, step, known_future, quantiles, every, layout=layout)
     if refit is False:
-        table = _forecast_all(
-            estimator,
-            X,
-            y,
-            start,
-            request,
-            verbose=verbose,
-        )
+        table = _forecast_all(estimator, X, y, start, request, verbose=verbose)
     else:
-        table = _refit_all(
-            estimator,
-            X,
-            y,
-            start,
-            request,
-            n_jobs,
-            verbose=verbose,
-        )
+        table = _refit_all(estimator, X, y, start, request, n_jobs, verbose=verbose)
     return to_library(table, layout.library)
 
 
@@ -247,10 +225,7 @@ def _refit_all(
 
 
 def _refit_folds(
-    X: Any,
-    y: Any,
-    start: Any,
-    request: _Request,
+    X: Any, y: Any, start: Any, request: _Request
 ) -> list[Callable[[], tuple[_Request, _Rows, _Rows]]]:
     """Split rows, X and y (None for none), into stretches of origins, with the rows before each.
 
@@ -299,11 +274,7 @@ def _find_first_origin(moments: Any, start: Any) -> int:
     return first
 
 
-def _take(
-    X: DataFrame,
-    y: Any,
-    rows: IntArray,
-) -> _Rows:
+def _take(X: DataFrame, y: Any, rows: IntArray) -> _Rows:
     """Choose rows of X and of y, which may be a frame, a series, an array, a list or None."""
     if hasattr(y, "iloc"):
         y = y.iloc[rows]
@@ -313,10 +284,7 @@ def _take(
 
 
 def _fit_and_forecast(
-    estimator: Any,
-    request: _Request,
-    training: _Rows,
-    test: _Rows,
+    estimator: Any, request: _Request, training: _Rows, test: _Rows
 ) -> DataFrame:
     """Fit a clone to the rows before a stretch of origins, and forecast from these."""
     # An InformerRegressor bounds its threads by itself.
@@ -372,22 +340,13 @@ def _forecast_all(
     rows = read_sorted_rows(estimator, X, y, request.known_future)
     check_dates_for(request.step, rows.time)
     origins = rows.origins(
-        start,
-        request.horizon,
-        request.step,
-        request.since,
-        request.until,
+        start, request.horizon, request.step, request.since, request.until
     )
     levels = request.levels
     transformers, last = split_last_step(estimator)
     if hasattr(last, "forecast"):
         model = ForecastingModel(
-            transformers,
-            last,
-            rows.time,
-            rows.labels,
-            levels,
-            request.layout,
+            transformers, last, rows.time, rows.labels, levels, request.layout
         )
         parts = _forecast_by_model(model, rows, origins, verbose=verbose)
     elif len(levels):
@@ -443,9 +402,7 @@ def _forecast_turns(
 
 
 def _as_table(
-    rows: SortedRows,
-    levels: Float64Array,
-    parts: Iterable[_Forecasts],
+    rows: SortedRows, levels: Float64Array, parts: Iterable[_Forecasts]
 ) -> DataFrame:
     """Lay out all forecasts by series, origin and target."""
     origins, forecasts = zip(*parts, strict=True)
@@ -466,10 +423,7 @@ def _as_table(
 
 
 def _label(
-    rows: SortedRows,
-    row: IntArray,
-    target: IntArray,
-    origin: IntArray,
+    rows: SortedRows, row: IntArray, target: IntArray, origin: IntArray
 ) -> DataFrame:
     """Name what forecasts are of, and put the truth beside: numbers of rows and columns each."""
     time = rows.time

@@ -183,10 +183,6 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         return known.assign(phase=phase).sort_values("step")
 
 
-def _as_rows(
-    series: Any,
-    steps: Any,
-    values: Float64Array,
-) -> DataFrame:
+def _as_rows(series: Any, steps: Any, values: Float64Array) -> DataFrame:
     """Put series, step and the targets' values, numbered, side by side."""
     return DataFrame(values).assign(series=series, step=steps)

@@ -116,13 +116,7 @@ def compare(
     >>> compare(results)["skill"].round(2).tolist()
     [0.0, 1.0]
     """
-    tables = read_results(
-        results,
-        "origin",
-        "time",
-        "actual",
-        "forecast",
-    )
+    tables = read_results(results, "origin", "time", "actual", "forecast")
     if reference is None:
         reference = next(iter(tables))
     tables = aligned(tables, reference)

@@ -139,10 +139,7 @@ def explain(
 
 
 def _forecast_all(
-    points: Any,
-    orders: list[Sequence[int]],
-    *,
-    verbose: int | bool,
+    points: Any, orders: list[Sequence[int]], *, verbose: int | bool
 ) -> None:
     """Forecast from the own values of all sets of groups that orders pass, and keep forecasts.
 
@@ -155,9 +152,7 @@ def _forecast_all(
 
 
 def _contributions(
-    forecasts: RequestedForecasts,
-    points: Any,
-    orders: list[Sequence[int]],
+    forecasts: RequestedForecasts, points: Any, orders: list[Sequence[int]]
 ) -> list[Float64Array]:
     """Return those of the baseline, of groups and, if there is one, of the calibration.
 
@@ -200,11 +195,7 @@ def _complete_groups(
     return named | alone
 
 
-def _orders(
-    n: int,
-    n_permutations: int,
-    seed: int,
-) -> Iterator[Sequence[int]]:
+def _orders(n: int, n_permutations: int, seed: int) -> Iterator[Sequence[int]]:
     """Return all orders of up to five groups, else some that are drawn, each with its reverse."""
     if n <= 5:
         yield from permutations(range(n))
@@ -385,9 +376,7 @@ def forecast_parts(estimator: Any, X: Any = None) -> DataFrame:
 
 
 def _parts_of_windows(
-    ensemble: EnsembleForecaster,
-    rows: Rows,
-    origins: IntArray,
+    ensemble: EnsembleForecaster, rows: Rows, origins: IntArray
 ) -> Float64Array:
     """Return weights and points of members, (n_windows, pred_len, n_targets, n_members, 2)."""
     sizes = ensemble.sizes

@@ -30,10 +30,7 @@ class OriginsModel:
     after_truth: BoolArray
 
     def forecast(
-        self,
-        origins: IntArray,
-        horizon: IntArray,
-        levels: Float64Array,
+        self, origins: IntArray, horizon: IntArray, levels: Float64Array
     ) -> Float64Array:
         """Forecast so many steps from each of these later rows, as `update` and `forecast` would.
 

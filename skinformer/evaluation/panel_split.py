@@ -63,10 +63,7 @@ class PanelTimeSeriesSplit(TimeSeriesSplit):
         self.series = series
 
     def split(
-        self,
-        X: Any,
-        y: Any = None,
-        groups: Any = None,
+        self, X: Any, y: Any = None, groups: Any = None
     ) -> Iterator[tuple[IntArray, IntArray]]:
         """
         Return the rows of each split.

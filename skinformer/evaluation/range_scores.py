@@ -14,11 +14,7 @@ from skinformer.validation.arguments import check_coverage, check_levels
 
 
 def pinball_loss(
-    y_true: Any,
-    y_quantiles: Any,
-    *,
-    levels: npt.ArrayLike,
-    sample_weight: Any = None,
+    y_true: Any, y_quantiles: Any, *, levels: npt.ArrayLike, sample_weight: Any = None
 ) -> float:
     """
     Compute the mean pinball loss of quantiles (quantile loss).
@@ -60,11 +56,7 @@ def pinball_loss(
 
 
 def weighted_quantile_loss(
-    y_true: Any,
-    y_quantiles: Any,
-    *,
-    levels: npt.ArrayLike,
-    sample_weight: Any = None,
+    y_true: Any, y_quantiles: Any, *, levels: npt.ArrayLike, sample_weight: Any = None
 ) -> float:
     """
     Compute the weighted quantile loss (WQL), a pinball loss without units.
@@ -103,11 +95,7 @@ def weighted_quantile_loss(
 
 
 def crps_of_quantiles(
-    y_true: Any,
-    y_quantiles: Any,
-    *,
-    levels: npt.ArrayLike,
-    sample_weight: Any = None,
+    y_true: Any, y_quantiles: Any, *, levels: npt.ArrayLike, sample_weight: Any = None
 ) -> float:
     """
     Estimate the continuous ranked probability score (CRPS) from quantiles.
@@ -158,12 +146,7 @@ def crps_of_quantiles(
     return mean_score(crps, sample_weight)
 
 
-def crps_of_samples(
-    y_true: Any,
-    y_samples: Any,
-    *,
-    sample_weight: Any = None,
-) -> float:
+def crps_of_samples(y_true: Any, y_samples: Any, *, sample_weight: Any = None) -> float:
     """
     Estimate the continuous ranked probability score (CRPS) from samples.
 
@@ -212,10 +195,7 @@ def crps_of_samples(
 
 
 def interval_coverage(
-    y_true: Any,
-    y_interval: Any,
-    *,
-    sample_weight: Any = None,
+    y_true: Any, y_interval: Any, *, sample_weight: Any = None
 ) -> float:
     """
     Compute the coverage: the share of actual values that lie inside their interval.
@@ -250,12 +230,7 @@ def interval_coverage(
     return mean_score(np.where(np.isnan(y), y, is_covered), sample_weight)
 
 
-def interval_width(
-    y_true: Any,
-    y_interval: Any,
-    *,
-    sample_weight: Any = None,
-) -> float:
+def interval_width(y_true: Any, y_interval: Any, *, sample_weight: Any = None) -> float:
     """
     Compute the mean width of intervals.
 
@@ -291,11 +266,7 @@ def interval_width(
 
 
 def winkler_score(
-    y_true: Any,
-    y_interval: Any,
-    *,
-    coverage: float,
-    sample_weight: Any = None,
+    y_true: Any, y_interval: Any, *, coverage: float, sample_weight: Any = None
 ) -> float:
     """
     Compute the Winkler score (interval score).
@@ -344,9 +315,7 @@ def winkler_score(
 
 
 def _pinball(
-    y_true: Any,
-    y_quantiles: Any,
-    levels: Float64Array,
+    y_true: Any, y_quantiles: Any, levels: Float64Array
 ) -> tuple[Float64Array, Float64Array]:
     """Return the truth, (n, n_targets), and the loss of each quantile: (n, n_targets, n_levels)."""
     y, quantiles = read_scored(y_true, y_quantiles, len(levels))

@@ -80,11 +80,7 @@ class RequestedForecasts:
         windows = keys.unique().sort_values()
         found: list[Any] = [None] * len(windows)
 
-        def watch(
-            ensemble: EnsembleForecaster,
-            rows: Rows,
-            origins: IntArray,
-        ) -> None:
+        def watch(ensemble: EnsembleForecaster, rows: Rows, origins: IntArray) -> None:
             places = [rows.segment[origins], rows.steps[origins]]
             place = windows.get_indexer(pd.Index(zip(*places, strict=True)))
             is_requested = place >= 0

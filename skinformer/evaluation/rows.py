@@ -51,12 +51,7 @@ class SortedRows:
     first_row: IntArray
 
     def origins(
-        self,
-        start: Any,
-        horizon: int,
-        step: Any,
-        since: Any = None,
-        until: Any = None,
+        self, start: Any, horizon: int, step: Any, since: Any = None, until: Any = None
     ) -> DataFrame:
         """List the origins of all series, every `step` rows or at the first row of a step of dates.
 
@@ -87,12 +82,7 @@ class SortedRows:
         return frame
 
 
-def count_steps(
-    time: Index,
-    place: IntArray,
-    step: Any,
-    since: Any = None,
-) -> IntArray:
+def count_steps(time: Index, place: IntArray, step: Any, since: Any = None) -> IntArray:
     """Count the steps between origins that have begun at each row.
 
     place: the rows before it.
@@ -113,12 +103,7 @@ def count_steps(
     return begins.searchsorted(timestamps(time), side="right")
 
 
-def read_sorted_rows(
-    estimator: Any,
-    X: Any,
-    y: Any,
-    known_future: Any,
-) -> SortedRows:
+def read_sorted_rows(estimator: Any, X: Any, y: Any, known_future: Any) -> SortedRows:
     """Read rows and their truth, and bring those of each series together in time."""
     last = split_last_step(estimator)[1]
     X = labelled_rows(X, _first_number(last))
@@ -203,10 +188,7 @@ def _without_holes(frame: DataFrame, series: IntArray, roles: Roles) -> DataFram
 
 
 def _hidden_columns(
-    last: Any,
-    names: list[Any],
-    targets: list[Any],
-    known_future: Any,
+    last: Any, names: list[Any], targets: list[Any], known_future: Any
 ) -> list[int]:
     """Return the positions of columns that neither the user, the fit nor the calendar knows."""
     known = check_ahead(known_future, names, targets)
@@ -216,11 +198,7 @@ def _hidden_columns(
     return [j for j, name in enumerate(names) if name not in shown]
 
 
-def _find_targets(
-    estimator: Any,
-    last: Any,
-    X: DataFrame,
-) -> list[Any]:
+def _find_targets(estimator: Any, last: Any, X: DataFrame) -> list[Any]:
     """Return the columns that an Informer, or a `SeasonalNaive`, forecasts; none of others."""
     if isinstance(estimator, SeasonalNaive):
         places = [place for place in estimator.targets_ if place < X.shape[1]]
@@ -236,11 +214,7 @@ def _find_targets(
     return list(last.roles_.targets)
 
 
-def _read_truth(
-    targets: list[Any],
-    X: DataFrame,
-    y: Any,
-) -> DataFrame:
+def _read_truth(targets: list[Any], X: DataFrame, y: Any) -> DataFrame:
     """Read the truth of X's rows, one column a target."""
     y = _find_truth(targets, X, y)
     truth = read_targets(y)
@@ -260,11 +234,7 @@ def _read_truth(
     return DataFrame(truth.values, X.index, Index(names, tupleize_cols=False))
 
 
-def _find_truth(
-    targets: list[Any],
-    X: DataFrame,
-    y: Any,
-) -> Any:
+def _find_truth(targets: list[Any], X: DataFrame, y: Any) -> Any:
     """Return y, or of a frame, be it y or X, the columns of the targets."""
     if y is None:
         if not targets:

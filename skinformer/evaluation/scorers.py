@@ -110,11 +110,7 @@ class ForecastScorer:
         check_row_count("season", self.season)
 
     def __call__(
-        self,
-        estimator: Any,
-        X: Any,
-        y: Any = None,
-        sample_weight: Any = None,
+        self, estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
     ) -> float:
         """
         Score a fitted estimator.
@@ -155,12 +151,7 @@ class ForecastScorer:
             return -abs(score - self.coverage)
         return -score
 
-    def _forecast(
-        self,
-        estimator: Any,
-        X: Any,
-        method: str,
-    ) -> Any:
+    def _forecast(self, estimator: Any, X: Any, method: str) -> Any:
         """Forecast rows by a method; ranges by that of the last step, or raise if it has none."""
         if method == "predict":
             return estimator.predict(X)
@@ -203,11 +194,7 @@ def _stored_truth(model: FittedState) -> DataFrame:
     return DataFrame(values, index=labels, columns=model.roles_.target_labels)
 
 
-def _truth(
-    estimator: Any,
-    X: Any,
-    y: Any,
-) -> Any:
+def _truth(estimator: Any, X: Any, y: Any) -> Any:
     """Find the truth of rows, under their labels."""
     if y is None:
         X, last = rows_for_last(estimator, X)

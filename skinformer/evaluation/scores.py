@@ -23,12 +23,7 @@ from skinformer.validation.truth import (
 )
 
 
-def wape(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sample_weight: Any = None,
-) -> float:
+def wape(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     """
     Compute the weighted absolute percentage error (WAPE).
 
@@ -62,12 +57,7 @@ def wape(
     return ratio_score(errors, np.abs(y), sample_weight)
 
 
-def smape(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    sample_weight: Any = None,
-) -> float:
+def smape(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     """
     Compute the symmetric mean absolute percentage error (sMAPE).
 
@@ -105,13 +95,7 @@ def smape(
     return mean_score(200 * errors / size, sample_weight)
 
 
-def mase(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    y_train: Any,
-    season: int = 1,
-) -> float:
+def mase(y_true: Any, y_pred: Any, *, y_train: Any, season: int = 1) -> float:
     """
     Compute the mean absolute scaled error (MASE).
 
@@ -149,22 +133,10 @@ def mase(
     >>> mase([5.0, 6.0], [5.0, 7.0], y_train=[1.0, 2.0, 3.0, 4.0])
     0.5
     """
-    return _scaled(
-        y_true,
-        y_pred,
-        y_train,
-        season,
-        power=1,
-    )
+    return _scaled(y_true, y_pred, y_train, season, power=1)
 
 
-def rmsse(
-    y_true: Any,
-    y_pred: Any,
-    *,
-    y_train: Any,
-    season: int = 1,
-) -> float:
+def rmsse(y_true: Any, y_pred: Any, *, y_train: Any, season: int = 1) -> float:
     """
     Compute the root mean squared scaled error (RMSSE).
 
@@ -201,21 +173,10 @@ def rmsse(
     >>> rmsse([5.0, 6.0], [7.0, 8.0], y_train=[1.0, 2.0, 3.0, 4.0])
     2.0
     """
-    return _scaled(
-        y_true,
-        y_pred,
-        y_train,
-        season,
-        power=2,
-    )
+    return _scaled(y_true, y_pred, y_train, season, power=2)
 
 
-def seasonal_change(
-    rows: Float64Array,
-    season: int,
-    *,
-    power: int = 1,
-) -> float:
+def seasonal_change(rows: Float64Array, season: int, *, power: int = 1) -> float:
     """
     Average how much a series changes from one season to the next.
 
@@ -248,12 +209,7 @@ def seasonal_change(
 
 
 def _scaled(
-    y_true: Any,
-    y_pred: Any,
-    y_train: Any,
-    season: int,
-    *,
-    power: int,
+    y_true: Any, y_pred: Any, y_train: Any, season: int, *, power: int
 ) -> float:
     """Average errors over each series' own changes, then over series and targets."""
     check_row_count("season", season)
@@ -320,12 +276,7 @@ class skip_missing:  # noqa: N801 – used as a function, a class so that it can
         self.__name__ = getattr(metric, "__name__", type(metric).__name__)
 
     def __call__(
-        self,
-        y_true: Any,
-        y_pred: Any,
-        *,
-        sample_weight: Any = None,
-        **options: Any,
+        self, y_true: Any, y_pred: Any, *, sample_weight: Any = None, **options: Any
     ) -> float:
         """
         Measure the rows with a known actual value.

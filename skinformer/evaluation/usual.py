@@ -10,10 +10,7 @@ from skinformer.timeline.timeline import Timeline
 
 
 def usual_values(
-    history: Timeline,
-    series: int,
-    steps: IntArray,
-    clock: Clock,
+    history: Timeline, series: int, steps: IntArray, clock: Clock
 ) -> Float32Array:
     """Return the usual standardised values of a series at steps of a clock: (n, n_columns).
 
@@ -38,11 +35,7 @@ def usual_values(
     return usual[_phases(clock, steps, season)]
 
 
-def _phases(
-    clock: Clock,
-    steps: IntArray,
-    season: int,
-) -> IntArray:
+def _phases(clock: Clock, steps: IntArray, season: int) -> IntArray:
     """Count steps within a season; hours by the clock on the wall, which is moved in summer."""
     day = 86_400_000_000  # microseconds
     length = clock.elapsed(np.array([1]))[0]

@@ -31,12 +31,7 @@ class ExportedBounds(nn.Module):
     """
 
     def __init__(
-        self,
-        bounds: Bounds,
-        closures: Closures,
-        *,
-        n_rows: int,
-        of_mean: bool,
+        self, bounds: Bounds, closures: Closures, *, n_rows: int, of_mean: bool
     ) -> None:
         super().__init__()
         self.of_mean = of_mean
@@ -73,11 +68,7 @@ class ExportedBounds(nn.Module):
         return {name: self.get_buffer(name)[row][:, None] for name in self.names}
 
     def without_closures(
-        self,
-        rows: Tensor,
-        steps: Tensor | None,
-        row: Any,
-        n_targets: int,
+        self, rows: Tensor, steps: Tensor | None, row: Any, n_targets: int
     ) -> Tensor:
         """Take zeros of a closure as missing, as a fit does: they say nothing of the level.
 
@@ -100,11 +91,7 @@ class ExportedBounds(nn.Module):
         return rows[..., self.closures[number].column] == value
 
     def limit(
-        self,
-        forecast: Tensor,
-        past: Tensor,
-        known: Tensor | None,
-        tables: Tables,
+        self, forecast: Tensor, past: Tensor, known: Tensor | None, tables: Tables
     ) -> Tensor:
         """Keep a member's forecast near what was seen.
 
@@ -125,11 +112,7 @@ class ExportedBounds(nn.Module):
         return torch.where(is_beyond, compressed, forecast)
 
     def level(
-        self,
-        forecast: Tensor,
-        past: Tensor,
-        known: Tensor,
-        tables: Tables,
+        self, forecast: Tensor, past: Tensor, known: Tensor, tables: Tables
     ) -> Tensor:
         """Set the joint forecast behind one sale after many zeros: the mean or zero."""
         n_targets = forecast.shape[-1]
@@ -179,10 +162,7 @@ class ExportedBounds(nn.Module):
 
 
 def _within_reach(
-    forecast: Tensor,
-    targets: Tensor,
-    known: Tensor,
-    tables: Tables,
+    forecast: Tensor, targets: Tensor, known: Tensor, tables: Tables
 ) -> Tensor:
     """Clip forecasts one and a half widths beyond what the fit and the window have seen."""
     least = targets.masked_fill(~known, torch.inf).amin(dim=1, keepdim=True)

@@ -125,10 +125,7 @@ class ExportedForecast(nn.Module):
         )
 
     def _standardise(
-        self,
-        past: Tensor,
-        future: Tensor | None,
-        units: Tables,
+        self, past: Tensor, future: Tensor | None, units: Tables
     ) -> Tensor:
         """Standardise the window and the steps ahead, where unknown columns are 0."""
         sizes = self.sizes
@@ -140,12 +137,7 @@ class ExportedForecast(nn.Module):
             ahead = torch.cat([ahead, known], dim=-1)
         return torch.cat([window, ahead], dim=1)
 
-    def _without_closures(
-        self,
-        rows: Tensor,
-        steps: Tensor | None,
-        row: Any,
-    ) -> Tensor:
+    def _without_closures(self, rows: Tensor, steps: Tensor | None, row: Any) -> Tensor:
         """Take zeros of the window that a closure explains as missing."""
         if steps is None:
             return rows
@@ -190,10 +182,7 @@ class ExportedForecast(nn.Module):
         return torch.split(rows, lengths, dim=1)
 
     def _predict(
-        self,
-        window: Tensor,
-        ahead: Tensor,
-        categories: Sequence[Tensor | None],
+        self, window: Tensor, ahead: Tensor, categories: Sequence[Tensor | None]
     ) -> dict[str, Tensor]:
         """Forecast by all members, each after the one that it corrects."""
         found = {}
@@ -202,13 +191,7 @@ class ExportedForecast(nn.Module):
             if base is None:
                 found[name] = module(window, ahead, *categories)
             else:
-                found[name] = correct(
-                    module,
-                    found[base],
-                    window,
-                    ahead,
-                    *categories,
-                )
+                found[name] = correct(module, found[base], window, ahead, *categories)
         return found
 
     def _categories(self, calendar: Tensor | None, row: Any) -> Sequence[Tensor | None]:
@@ -227,11 +210,7 @@ class ExportedForecast(nn.Module):
         return self._split(joined)
 
     def _limit(
-        self,
-        found: dict[str, Tensor],
-        window: Tensor,
-        known: Tensor,
-        bounds: Any,
+        self, found: dict[str, Tensor], window: Tensor, known: Tensor, bounds: Any
     ) -> dict[str, Tensor]:
         """Keep forecasts of members that are weighted near what was seen."""
         return {

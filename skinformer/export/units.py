@@ -64,13 +64,7 @@ class Units(nn.Module):
         is_known = (series >= 0) & (series < self.last_row)
         return torch.where(is_known, series, self.last_row)
 
-    def standardise(
-        self,
-        values: Tensor,
-        of_windows: Tables,
-        *,
-        first: int,
-    ) -> Tensor:
+    def standardise(self, values: Tensor, of_windows: Tables, *, first: int) -> Tensor:
         """Return consecutive columns, (batch, length, n), in deviations from the mean, float32.
 
         first: place of the first column; either 0, or behind the targets.

@@ -67,10 +67,7 @@ class Calibration:
 
     @classmethod
     def prepare(
-        cls,
-        timeline: Timeline,
-        split: IntArray | None,
-        settings: FitSettings,
+        cls, timeline: Timeline, split: IntArray | None, settings: FitSettings
     ) -> Calibration:
         """Keep what the ensemble does not hold; the split is the row where each series' begins."""
         members = settings.members
@@ -106,10 +103,7 @@ class Calibration:
 
 
 def calibrate(
-    forecaster: StepForecaster,
-    proved: Proved | None,
-    *,
-    split: IntArray | None = None,
+    forecaster: StepForecaster, proved: Proved | None, *, split: IntArray | None = None
 ) -> Intervals | None:
     """Estimate the errors of forecasts; None where no window has an observed target.
 
@@ -189,23 +183,13 @@ def _fit_sizes(
     targets = open_targets(forecaster)
     changes = volatility(targets, begin, origins)
     volatility_floor = fit_volatility_floor(changes)
-    features = features_of(
-        forecaster,
-        outputs,
-        changes,
-        series,
-        volatility_floor,
-    )
+    features = features_of(forecaster, outputs, changes, series, volatility_floor)
     # 2. Sizes, and errors in these.
     latest = volatility(targets, begin, timeline.first_row[series + 1])
     errors = _without_standstill(errors, changes, latest)
     steps = window_rows(timeline.steps_of(origins), errors.shape[1])
     spread = fit_spread(
-        errors,
-        features,
-        steps,
-        seasons=_seasons(timeline),
-        n_windows=windows.n_apart,
+        errors, features, steps, seasons=_seasons(timeline), n_windows=windows.n_apart
     )
     log_size = spread.log_size(features, steps)
     relative = spread.relative(errors, log_size)
@@ -216,9 +200,7 @@ def _fit_sizes(
 
 
 def _without_standstill(
-    errors: Float64Array,
-    changes: Float64Array,
-    latest: Float64Array,
+    errors: Float64Array, changes: Float64Array, latest: Float64Array
 ) -> Float64Array:
     """Leave out windows in which series stood still that have moved since; round to zero.
 
@@ -231,9 +213,7 @@ def _without_standstill(
 
 
 def _sample(
-    relative: Float64Array,
-    windows: CalibrationWindows,
-    timeline: Timeline,
+    relative: Float64Array, windows: CalibrationWindows, timeline: Timeline
 ) -> Residuals:
     """Keep a sample of errors, divided by the sizes of those of the windows before them."""
     most_values = 2_000_000
@@ -275,9 +255,7 @@ def _seasons(timeline: Timeline) -> tuple[int, ...]:
 
 
 def _log_sizes_beyond(
-    forecaster: StepForecaster,
-    found: Intervals,
-    split: IntArray | None,
+    forecaster: StepForecaster, found: Intervals, split: IntArray | None
 ) -> Float64Array:
     """Estimate the sizes of errors of steps after `pred_len`, from windows forecast that far."""
     pred_len = forecaster.sizes.pred_len
@@ -333,10 +311,7 @@ def _with_proved_level(
 
 
 def _windows_before(
-    timeline: Timeline,
-    windows: CalibrationWindows,
-    origins: IntArray,
-    distance: int,
+    timeline: Timeline, windows: CalibrationWindows, origins: IntArray, distance: int
 ) -> IntArray:
     """Find calibration windows that ended before origins: (n, N_TRAILING), -1 for none.
 

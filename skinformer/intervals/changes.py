@@ -79,12 +79,7 @@ def _with_walk_errors(residuals: Residuals, few: BoolArray) -> Residuals:
     errors = np.resize(residuals.errors, (n, *shape))
     errors[:, :, few] = np.resize(walk, (n, 1, 1))
     series = np.resize(residuals.series, n)
-    return replace(
-        residuals,
-        errors=errors,
-        series=series,
-        origins=np.arange(n),
-    )
+    return replace(residuals, errors=errors, series=series, origins=np.arange(n))
 
 
 def _moved_once(changes: Float64Array) -> BoolArray:
@@ -120,11 +115,7 @@ def _walk_sizes(changes: Float64Array, pred_len: int) -> Float64Array:
     return np.log(np.maximum(mean_error, _LEAST))
 
 
-def level_sizes(
-    timeline: Timeline,
-    scaler: Scaler,
-    n_targets: int,
-) -> Float64Array:
+def level_sizes(timeline: Timeline, scaler: Scaler, n_targets: int) -> Float64Array:
     """Compute logs of mean errors of series never observed, (n_series, n_targets); else NaN.
 
     Such a series is forecast at the mean of the others in the same units, and may have the level

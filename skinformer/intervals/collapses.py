@@ -75,10 +75,7 @@ class Collapses(NamedTuple):
         return (since_first >= 0) & (until_last >= 0)
 
     def without(
-        self,
-        targets: Float32Array,
-        series: IntArray,
-        steps: IntArray,
+        self, targets: Float32Array, series: IntArray, steps: IntArray
     ) -> Float32Array:
         """Return targets of rows, (n, n_targets), with NaN where they lie in a collapse."""
         if (self.last < self.first).all():
@@ -93,12 +90,7 @@ class Collapses(NamedTuple):
         return self.at(series, steps - 1) | self.at(series, steps - FEWEST_BEHIND)
 
 
-def _last_rows(
-    history: Timeline,
-    series: IntArray,
-    target: int,
-    n_most: int,
-) -> Past:
+def _last_rows(history: Timeline, series: IntArray, target: int, n_most: int) -> Past:
     """Return the last rows of some series, right-aligned, NaN where nothing was observed."""
     longest = np.diff(history.first_row)[series].max(initial=0)
     n_rows = min(longest, n_most)
@@ -108,10 +100,7 @@ def _last_rows(
     if history.weight is not None:
         is_real &= history.weight[rows, target] > 0
     values = history.values[rows, target].astype(np.float64)
-    return Past(
-        np.where(is_real, values, np.nan),
-        np.arange(n_rows)[None],
-    )
+    return Past(np.where(is_real, values, np.nan), np.arange(n_rows)[None])
 
 
 def _ends(flags: BoolArray) -> tuple[BoolArray, IntArray, IntArray]:

@@ -28,9 +28,7 @@ class WindowForecasts(NamedTuple):
 
 
 def forecast_windows(
-    forecaster: StepForecaster,
-    origins: IntArray,
-    horizon: int | None = None,
+    forecaster: StepForecaster, origins: IntArray, horizon: int | None = None
 ) -> WindowForecasts:
     """Forecast windows of the history, and compare them with it.
 
@@ -65,9 +63,7 @@ def proved_errors(forecaster: StepForecaster, proved: Proved) -> Float64Array:
 
 
 def optimism_of(
-    held_out: Float64Array,
-    fitted: Float64Array,
-    n_apart: int,
+    held_out: Float64Array, fitted: Float64Array, n_apart: int
 ) -> Float64Array:
     """Return by what factor errors of fitted rows are too small, (n_targets,).
 
@@ -85,9 +81,7 @@ def optimism_of(
 
 
 def _errors_of(
-    forecaster: StepForecaster,
-    origins: IntArray,
-    points: Float64Array,
+    forecaster: StepForecaster, origins: IntArray, points: Float64Array
 ) -> Float64Array:
     """Return the truth less the points of windows, (n, horizon, n_targets)."""
     timeline = forecaster.history

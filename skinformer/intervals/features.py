@@ -50,11 +50,7 @@ def features_of(
     return np.stack(features, axis=-1)
 
 
-def volatility(
-    targets: Float32Array,
-    begin: IntArray,
-    end: IntArray,
-) -> Float64Array:
+def volatility(targets: Float32Array, begin: IntArray, end: IntArray) -> Float64Array:
     """Compute mean absolute changes of targets over the last 48 known rows at most: (n, n_targets).
 
     begin, end: (n,), the first row that is known before each window, and the row after the last.
@@ -88,11 +84,7 @@ def unmoved(errors: Float64Array, changes: Float64Array) -> BoolArray:
     return (largest < STILL) & (changes < STILL)
 
 
-def _log_levels(
-    points: Float64Array,
-    scaler: Scaler,
-    series: IntArray,
-) -> Float64Array:
+def _log_levels(points: Float64Array, scaler: Scaler, series: IntArray) -> Float64Array:
     """Compute logs of forecasts in means of their series, where these are counts or amounts."""
     low_level = 0.05  # is added: an error at level zero is not zero
     units: Any = scaler.targets  # a regressor's always has it

@@ -118,10 +118,7 @@ class Intervals:
         return rows.with_mean(paths, of_shares.mean(axis=2))
 
     def _sized_rows(
-        self,
-        outputs: Float64Array,
-        scaler: Scaler,
-        series: IntArray,
+        self, outputs: Float64Array, scaler: Scaler, series: IntArray
     ) -> SizedRows:
         """Split outputs into the forecast, the size of its error, and the step of its residuals."""
         point, log_size, ahead = np.moveaxis(outputs, 2, 0)
@@ -134,11 +131,7 @@ class Intervals:
         log_size += self.growth * np.log(times_farther)
         last_residual = len(self.spread.typical) - 1
         return SizedRows(
-            point,
-            np.exp(log_size),
-            np.minimum(step, last_residual),
-            scaler,
-            series,
+            point, np.exp(log_size), np.minimum(step, last_residual), scaler, series
         )
 
 
@@ -167,10 +160,7 @@ class IntervalForecaster(StepForecaster):
         return outputs[..., 0]
 
     def forecasts(
-        self,
-        outputs: Float64Array,
-        levels: Float64Array,
-        series: IntArray,
+        self, outputs: Float64Array, levels: Float64Array, series: IntArray
     ) -> Float64Array:
         """Return forecasts of `predict` and quantiles behind them: (n, n_targets, 1 + n_levels).
 
@@ -188,10 +178,7 @@ class IntervalForecaster(StepForecaster):
         return np.concatenate([points[..., None], quantiles], axis=2)
 
     def set_constant(
-        self,
-        outputs: Float32Array,
-        where: BoolArray,
-        value: Float32Array,
+        self, outputs: Float32Array, where: BoolArray, value: Float32Array
     ) -> None:
         """Put a value in the place of some outputs, without an error."""
         log_of_no_size = -100.0
@@ -332,10 +319,7 @@ class _SizedWindows:
         return until, np.maximum(until, request_start)
 
     def _trailing_origins(
-        self,
-        rows: Rows,
-        origins: IntArray,
-        anchor: IntArray,
+        self, rows: Rows, origins: IntArray, anchor: IntArray
     ) -> IntArray:
         """Return origins of the windows that ended before others: (n, N_TRAILING), -1 for none.
 
@@ -367,11 +351,7 @@ class _SizedWindows:
         end = np.maximum(windows.until, begin)
         changes = volatility(self._open_targets(rows), begin, end)
         features = features_of(
-            fit,
-            outputs,
-            changes,
-            self._series(rows, origins),
-            fit.intervals.quiet,
+            fit, outputs, changes, self._series(rows, origins), fit.intervals.quiet
         )
         # 3. Sizes by this.
         steps = window_rows(rows.steps[origins], fit.sizes.pred_len)
@@ -379,10 +359,7 @@ class _SizedWindows:
         return _Prediction(fit.head.point(outputs), log_size, changes)
 
     def _recent_log_size(
-        self,
-        rows: Rows,
-        windows: _WindowsWithEarlier,
-        predicted: _Prediction,
+        self, rows: Rows, windows: _WindowsWithEarlier, predicted: _Prediction
     ) -> Float64Array:
         """Average the sizes of the errors before requested windows: their logs, (n, n_targets).
 
@@ -402,10 +379,7 @@ class _SizedWindows:
         return np.log(trailing_sizes(recent))
 
     def _errors(
-        self,
-        rows: Rows,
-        origins: IntArray,
-        point: Float64Array,
+        self, rows: Rows, origins: IntArray, point: Float64Array
     ) -> Float64Array:
         """Compute errors of windows, as they would be on rows that the fit did not see."""
         fit = self.forecaster
@@ -423,10 +397,7 @@ class _SizedWindows:
         return errors
 
     def _widen_unknown(
-        self,
-        log_size: Float64Array,
-        rows: Rows,
-        origins: IntArray,
+        self, log_size: Float64Array, rows: Rows, origins: IntArray
     ) -> None:
         """Make errors of series never observed as large as the levels of all others vary."""
         fit = self.forecaster

@@ -20,10 +20,7 @@ from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 
 
 def draw_levels(
-    residuals: Residuals,
-    series: IntArray,
-    n_paths: int,
-    random: Any,
+    residuals: Residuals, series: IntArray, n_paths: int, random: Any
 ) -> Float32Array:
     """Draw levels of quantiles, (n_series, n_paths, pred_len, n_targets), each in (0, 1).
 
@@ -78,9 +75,7 @@ def _stratified_levels(sums: Float64Array, random: Any) -> Float64Array:
 
 
 def _standard_sum(
-    parts: Float64Array,
-    weights: Float64Array,
-    random: Any,
+    parts: Float64Array, weights: Float64Array, random: Any
 ) -> Float64Array:
     """Add up parts, (n_parts, pred_len, n_targets), by normal weights, (n_paths, n_parts).
 
@@ -142,9 +137,7 @@ def common_scores(scores: Float64Array, time: IntArray) -> Float64Array:
 
 
 def _choose_windows(
-    owner: IntArray,
-    series: IntArray,
-    random: Any,
+    owner: IntArray, series: IntArray, random: Any
 ) -> Iterator[tuple[IntArray, bool]]:
     """Iterate over series: the windows whose errors each one has, and whether they are its own."""
     order = np.argsort(owner, kind="stable")

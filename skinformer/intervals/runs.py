@@ -69,11 +69,7 @@ def spare_rows(n_series: int, distance: int) -> int:
 
 
 def choose_runs(
-    low: IntArray,
-    high: IntArray,
-    *,
-    distance: int,
-    n_most: int,
+    low: IntArray, high: IntArray, *, distance: int, n_most: int
 ) -> tuple[IntArray, IntArray, int]:
     """Choose windows that are spread over series and time, and count how many do not overlap.
 
@@ -102,9 +98,7 @@ def choose_runs(
 
 
 def _list_windows(
-    last: IntArray,
-    length: IntArray,
-    distance: int,
+    last: IntArray, length: IntArray, distance: int
 ) -> tuple[IntArray, IntArray]:
     """List the windows of runs, ascending, and the run of each.
 
@@ -116,19 +110,13 @@ def _list_windows(
     return first[run] + distance * place, run
 
 
-def count_windows(
-    low: IntArray,
-    high: IntArray,
-    distance: int,
-) -> IntArray:
+def count_windows(low: IntArray, high: IntArray, distance: int) -> IntArray:
     """Count windows so many rows apart from low to high, both included."""
     return np.maximum((high - low) // distance + 1, 0)
 
 
 def _cut_runs(
-    last: IntArray,
-    length: IntArray,
-    distance: int,
+    last: IntArray, length: IntArray, distance: int
 ) -> tuple[IntArray, IntArray]:
     """Cut runs from their ends, so that the latest part is whole: last origin and length of each.
 
@@ -143,11 +131,7 @@ def _cut_runs(
     return part_last, np.minimum(length[run] - n_behind, longest)
 
 
-def trailing_origins(
-    origins: IntArray,
-    earliest: IntArray,
-    distance: int,
-) -> IntArray:
+def trailing_origins(origins: IntArray, earliest: IntArray, distance: int) -> IntArray:
     """Return the origins of the forecasts that ended before some origins: (n, N_TRAILING).
 
     The latest come first, `distance` rows apart; -1 stands for none. None is before `earliest`.
@@ -182,10 +166,5 @@ def _weighted_median(logs: Float64Array, weight: Float64Array) -> Float64Array:
     logs = np.insert(logs, 0, 0.0, axis=1)
     weight = np.insert(weight, 0, _PRIOR, axis=1)
     return np.quantile(
-        logs,
-        0.5,
-        axis=1,
-        weights=weight,
-        method="inverted_cdf",
-        keepdims=True,
+        logs, 0.5, axis=1, weights=weight, method="inverted_cdf", keepdims=True
     )

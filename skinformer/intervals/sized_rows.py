@@ -68,10 +68,7 @@ class SizedRows:
 
 
 def interpolate(
-    table: Float64Array,
-    of_table: Float64Array,
-    levels: Any,
-    ahead: IntArray,
+    table: Float64Array, of_table: Float64Array, levels: Any, ahead: IntArray
 ) -> Float64Array:
     """Interpolate residuals of levels, (n_paths, n, n_targets), in a table of these.
 

@@ -81,10 +81,7 @@ def typical_sizes(errors: Float64Array, n_windows: float) -> Float64Array:
     logs = np.log(np.maximum(mean, least))
     smooth = logs.copy()
     for j in np.flatnonzero(known.any(axis=0)):
-        smooth[:, j] = _smooth_curve(
-            logs[:, j],
-            known[:, j],
-        )
+        smooth[:, j] = _smooth_curve(logs[:, j], known[:, j])
     weight = np.where(known, shrinkage(n_windows, _PRIOR), 0.0)
     return weight * logs + (1 - weight) * smooth
 
@@ -132,11 +129,7 @@ def fit_spread(
     centred = np.nan_to_num(features - centre)
     for j in range(n_targets):
         slope[j], profile[:, j] = _fit_target(
-            errors[:, :, j],
-            centred[:, :, j],
-            steps,
-            seasons,
-            prior,
+            errors[:, :, j], centred[:, :, j], steps, seasons, prior
         )
     spread = Spread(np.zeros((pred_len, n_targets)), centre, slope, profile)
     relative = spread.relative(errors, spread.log_size(features, steps))
@@ -166,19 +159,9 @@ def _fit_target(
     for _ in range(n_rounds):
         without_slopes = sizes * np.exp(-(x @ slope))
         relative = _relative_to_step(without_slopes, known)
-        profile, relative = _fit_profile(
-            relative,
-            known,
-            steps,
-            seasons,
-            prior,
-        )
+        profile, relative = _fit_profile(relative, known, steps, seasons, prior)
         slope = _update_slopes(
-            relative[:, chosen],
-            known[:, chosen],
-            x[:, chosen],
-            slope,
-            prior,
+            relative[:, chosen], known[:, chosen], x[:, chosen], slope, prior
         )
     return slope, profile
 

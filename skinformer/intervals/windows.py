@@ -33,9 +33,7 @@ class CalibrationWindows(NamedTuple):
 
 
 def choose_windows(
-    forecaster: StepForecaster,
-    distance: int,
-    split: IntArray | None,
+    forecaster: StepForecaster, distance: int, split: IntArray | None
 ) -> CalibrationWindows:
     """Choose windows in runs, whole ones if there are any, else those that the history cuts off.
 
@@ -49,24 +47,14 @@ def choose_windows(
     pred_len = forecaster.sizes.pred_len
     low, end = _range_of_origins(forecaster, pred_len, distance, split)
     for n_rows_after in (pred_len, 1):
-        windows = _choose_until(
-            timeline,
-            low,
-            end - n_rows_after,
-            distance,
-            n_most,
-        )
+        windows = _choose_until(timeline, low, end - n_rows_after, distance, n_most)
         if windows.n_apart:
             break
     return windows
 
 
 def _choose_until(
-    timeline: Timeline,
-    low: IntArray,
-    high: IntArray,
-    distance: int,
-    n_most: int,
+    timeline: Timeline, low: IntArray, high: IntArray, distance: int, n_most: int
 ) -> CalibrationWindows:
     """Choose at most so many windows between two origins of each series."""
     overlap = 4  # windows that share a row, at most, where they are few
@@ -79,10 +67,7 @@ def _choose_until(
 
 
 def _at_same_steps(
-    timeline: Timeline,
-    low: IntArray,
-    last: IntArray,
-    distance: int,
+    timeline: Timeline, low: IntArray, last: IntArray, distance: int
 ) -> IntArray:
     """Return last origins such that windows of all series begin at the same steps of the clock.
 
@@ -96,10 +81,7 @@ def _at_same_steps(
 
 
 def _range_of_origins(
-    forecaster: StepForecaster,
-    horizon: int,
-    distance: int,
-    split: IntArray | None,
+    forecaster: StepForecaster, horizon: int, distance: int, split: IntArray | None
 ) -> tuple[IntArray, IntArray]:
     """Return the first representative origin of each series, and the row after its last one."""
     begin = forecaster.history.first_row[:-1]
@@ -118,9 +100,7 @@ def _range_of_origins(
 
 
 def choose_far_windows(
-    forecaster: StepForecaster,
-    distance: int,
-    split: IntArray | None,
+    forecaster: StepForecaster, distance: int, split: IntArray | None
 ) -> tuple[IntArray, int]:
     """Choose windows of several times `pred_len` steps: their origins, and how long they are.
 

@@ -45,13 +45,7 @@ def prove_alone(
         return None
     # 2. The member, fitted to the rows before.
     rows = FitRows(
-        some,
-        sizes,
-        scaler.of_series(chosen),
-        split,
-        origins,
-        missing=None,
-        seed=0,
+        some, sizes, scaler.of_series(chosen), split, origins, missing=None, seed=0
     )
     before = rows.before_cutoff()
     members: list[Member] = []

@@ -86,11 +86,7 @@ def weigh_challengers(
     if stretches is None:
         return None, plan.without("the validation split holds no two forecasts", *kinds)
     margins, plan = _margins(
-        kinds,
-        ridges,
-        rows,
-        plan,
-        is_complete=stretches.max() + 1 == MOST_STRETCHES,
+        kinds, ridges, rows, plan, is_complete=stretches.max() + 1 == MOST_STRETCHES
     )
     if not margins and not settings.forecasters:
         return None, plan

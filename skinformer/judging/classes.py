@@ -74,12 +74,7 @@ def _without_validation(
 class _Validation:
     """Windows of the validation split that candidates are compared on."""
 
-    def __init__(
-        self,
-        windows: Windows,
-        rows: FitRows,
-        settings: FitSettings,
-    ) -> None:
+    def __init__(self, windows: Windows, rows: FitRows, settings: FitSettings) -> None:
         pred_len = settings.pred_len
         y, weight = truths_of(rows, windows.origins)
         self.y = y.astype(np.float64)

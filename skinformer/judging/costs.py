@@ -60,12 +60,7 @@ class _Sizes(NamedTuple):
     n_windows: int
 
     @classmethod
-    def of(
-        cls,
-        settings: FitSettings,
-        table: Table,
-        n_known: int,
-    ) -> Self:
+    def of(cls, settings: FitSettings, table: Table, n_known: int) -> Self:
         """Read them off a table."""
         lengths = np.diff(table.first_row)
         window_len = settings.seq_len + settings.pred_len
@@ -82,11 +77,7 @@ class _Sizes(NamedTuple):
         )
 
 
-def fit_costs(
-    settings: FitSettings,
-    table: Table,
-    n_known: int,
-) -> dict[str, Cost]:
+def fit_costs(settings: FitSettings, table: Table, n_known: int) -> dict[str, Cost]:
     """Return what the parts of a fit cost, the most important one first.
 
     n_known: columns known ahead.

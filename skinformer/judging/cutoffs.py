@@ -16,9 +16,7 @@ from skinformer.validation import parameters as checks
 
 
 def find_split(
-    table: Table,
-    settings: FitSettings,
-    names: pd.Index | None,
+    table: Table, settings: FitSettings, names: pd.Index | None
 ) -> IntArray | None:
     """Find the row where each series' validation split begins; None for no validation.
 
@@ -57,9 +55,7 @@ def find_split(
 
 
 def cut_windows(
-    timeline: Timeline,
-    sizes: ModelSizes,
-    split: IntArray | None,
+    timeline: Timeline, sizes: ModelSizes, split: IntArray | None
 ) -> tuple[Origins, Origins]:
     """Return the origins of training windows and of validation windows, none without a split.
 
@@ -69,10 +65,7 @@ def cut_windows(
     end = timeline.first_row[1:]
     stop = end if split is None else split
     training = Origins(earliest, stop - sizes.pred_len)
-    validation = Origins(
-        np.maximum(earliest, stop),
-        end - sizes.pred_len,
-    )
+    validation = Origins(np.maximum(earliest, stop), end - sizes.pred_len)
     return training, validation
 
 

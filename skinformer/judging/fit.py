@@ -147,11 +147,7 @@ class EnsembleFit:
         self.proof = self._proof_at(self._validation_windows(n_most))
         self.proof.add(self.ridges)
         challenge, self.plan = weigh_challengers(
-            self.ridges,
-            self._kinds,
-            self.proof,
-            self.rows.before_cutoff(),
-            self.plan,
+            self.ridges, self._kinds, self.proof, self.rows.before_cutoff(), self.plan
         )
         if challenge is None:
             self._warn_of_unjudged(RIDGES)
@@ -301,16 +297,11 @@ class EnsembleFit:
         members = self._prove(fits, replace(self.rows, split=split), origins)
         # One or few windows of a series say nothing of joint errors.
         return self._series_weights(
-            members,
-            prior={CLASSICAL: _CLASSICAL_PRIOR},
-            joint=False,
+            members, prior={CLASSICAL: _CLASSICAL_PRIOR}, joint=False
         )
 
     def _prove(
-        self,
-        fits: Mapping[str, MemberFit],
-        rows: FitRows,
-        origins: Origins,
+        self, fits: Mapping[str, MemberFit], rows: FitRows, origins: Origins
     ) -> list[Member]:
         """Fit members to the rows before the cut-offs, and let them forecast these.
 
@@ -338,19 +329,12 @@ class EnsembleFit:
         return members
 
     def _series_weights(
-        self,
-        members: list[Member],
-        *,
-        prior: Mapping[str, float],
-        joint: bool = True,
+        self, members: list[Member], *, prior: Mapping[str, float], joint: bool = True
     ) -> dict[str, Float64Array]:
         """Weigh members by the errors of each series in what they proved, see `weigh_series`."""
         assert self.proof is not None
         weights = weighing.weigh_series(
-            self.proof,
-            n_series=self.rows.timeline.n_series,
-            prior=prior,
-            joint=joint,
+            self.proof, n_series=self.rows.timeline.n_series, prior=prior, joint=joint
         )
         weights[-1] *= [member.forecasts_new for member in members]
         weights = weighing.without_negligible(

@@ -66,11 +66,7 @@ class Standings:
                 without[name] = proof.error(_joint(proof, others))
         return cls(reasons, errors, without, dict(proof.seconds), cuts)
 
-    def table(
-        self,
-        ensemble: Ensemble,
-        fit_times: pd.DataFrame | None,
-    ) -> pd.DataFrame:
+    def table(self, ensemble: Ensemble, fit_times: pd.DataFrame | None) -> pd.DataFrame:
         """Return a row for each member, the best first, see `BaseInformer.leaderboard`."""
         # 1. Who there is, and what each counts.
         weights = {
@@ -141,9 +137,7 @@ def _weights_at(proof: Proof, ensemble: Ensemble) -> dict[str, Float64Array]:
 
 
 def _without(
-    weights: dict[str, Float64Array],
-    name: str,
-    ensemble: Ensemble,
+    weights: dict[str, Float64Array], name: str, ensemble: Ensemble
 ) -> dict[str, Float64Array]:
     """Leave a member out: its weight is that of what it corrects, else that of all others."""
     others = {other: weights[other] for other in weights if other != name}

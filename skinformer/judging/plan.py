@@ -103,12 +103,7 @@ def plan_members(settings: FitSettings, table: Table) -> Plan:
     return plan if has_window else plan.without(reason, RIDGES)
 
 
-def _fits_windows(
-    settings: FitSettings,
-    n_rows: int,
-    *,
-    is_panel: bool,
-) -> bool:
+def _fits_windows(settings: FitSettings, n_rows: int, *, is_panel: bool) -> bool:
     """Return whether a series of so many rows holds windows enough to learn from."""
     if is_panel:
         most_rows = int(n_rows / _SHORT) - settings.pred_len
@@ -117,11 +112,7 @@ def _fits_windows(
     return settings.seq_len <= most_rows
 
 
-def _sees_more(
-    table: Table,
-    seq_len: int,
-    n_rows: int,
-) -> bool:
+def _sees_more(table: Table, seq_len: int, n_rows: int) -> bool:
     """Return whether classical forecasters see what windows do not: a long season, gaps, a step.
 
     Ridges read what is filled, and classical forecasters alone know that it is.
@@ -135,12 +126,7 @@ def _sees_more(
     return missing is not None and bool(missing.any(axis=1).mean() > 0.1)
 
 
-def choose_scheme(
-    settings: FitSettings,
-    *,
-    n_series: int,
-    has_split: bool,
-) -> Scheme:
+def choose_scheme(settings: FitSettings, *, n_series: int, has_split: bool) -> Scheme:
     """Choose how the members that take part are weighed.
 
     has_split: whether rows are held out that all members can be weighed by.
@@ -158,11 +144,7 @@ def choose_scheme(
 
 
 def margin_of_trees(
-    settings: FitSettings,
-    *,
-    has_known: bool,
-    last_value: float,
-    is_complete: bool,
+    settings: FitSettings, *, has_known: bool, last_value: float, is_complete: bool
 ) -> float | None:
     """Return by how many standard errors trees have to gain on ridges; None for no part.
 

@@ -36,12 +36,7 @@ class Proof:
     seconds: dict[str, float] = field(default_factory=dict)
 
     @classmethod
-    def at(
-        cls,
-        windows: Windows,
-        rows: FitRows,
-        head: Head,
-    ) -> Proof:
+    def at(cls, windows: Windows, rows: FitRows, head: Head) -> Proof:
         """Read what came at the cut-offs."""
         y, weight = truths_of(rows, windows.origins)
         return cls(windows, head, y, weight)
@@ -95,10 +90,7 @@ class Proved:
 
 
 def predict_points(
-    member: Member,
-    windows: Windows,
-    head: Head,
-    base: Float32Array | None = None,
+    member: Member, windows: Windows, head: Head, base: Float32Array | None = None
 ) -> Float32Array:
     """Forecast the one value by which members are compared, (n, pred_len, n_targets).
 

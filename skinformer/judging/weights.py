@@ -40,11 +40,7 @@ _JOINT_PRIOR = 20
 
 
 def weigh_series(
-    proof: Proof,
-    *,
-    n_series: int,
-    prior: Mapping[str, float],
-    joint: bool = True,
+    proof: Proof, *, n_series: int, prior: Mapping[str, float], joint: bool = True
 ) -> Float64Array:
     """Weigh members by each series' relative errors: (n_series + 1, n_targets, n_members).
 
@@ -64,16 +60,7 @@ def weigh_series(
     """
     forecasts = list(proof.forecasts.values())
     y, weight, series = proof.y, proof.weight, proof.windows.series
-    errors = [
-        mean_errors(
-            y_pred,
-            y,
-            weight,
-            series,
-            n_series,
-        )
-        for y_pred in forecasts
-    ]
+    errors = [mean_errors(y_pred, y, weight, series, n_series) for y_pred in forecasts]
     logs, known = log_errors(np.stack(errors, axis=2))
     n_known = known.sum()
     mean_logs = logs[known].sum(axis=0) / max(n_known, 1)
@@ -91,9 +78,7 @@ def weigh_series(
 
 
 def _weigh_each_series(
-    log_weights: Float64Array,
-    logs: Float64Array,
-    known: BoolArray,
+    log_weights: Float64Array, logs: Float64Array, known: BoolArray
 ) -> Float64Array:
     """Add what each series' own log errors say to log weights of the panel; nothing for new ones.
 
@@ -105,10 +90,7 @@ def _weigh_each_series(
 
 
 def _joint_weights(
-    residuals: Float32Array,
-    weight: Float32Array,
-    series: IntArray,
-    known: BoolArray,
+    residuals: Float32Array, weight: Float32Array, series: IntArray, known: BoolArray
 ) -> Float64Array:
     """Find weights of a low error of the joint forecast: mean iterates of mirror descent.
 
@@ -133,10 +115,7 @@ def _joint_weights(
 
 
 def _rates(
-    residuals: Float64Array,
-    weight: Float32Array,
-    series: IntArray,
-    known: BoolArray,
+    residuals: Float64Array, weight: Float32Array, series: IntArray, known: BoolArray
 ) -> Float64Array:
     """Return how much an error of each target counts, (n_series, n_targets): equal parts of all."""
     size = np.zeros(known.shape)
@@ -186,11 +165,7 @@ def weigh_steps(
 
 
 def _losses_of_shares(
-    one: Tensor,
-    other: Tensor,
-    y: Tensor,
-    weight: Tensor | float,
-    head: Head,
+    one: Tensor, other: Tensor, y: Tensor, weight: Tensor | float, head: Head
 ) -> Tensor:
     """Compute the loss of each share of the second of two forecasts, (n, n_shares, pred_len)."""
     losses = []
@@ -201,11 +176,7 @@ def _losses_of_shares(
 
 
 def network_share(
-    module: Corrected,
-    validation: WindowBatches,
-    *,
-    steps: IntArray,
-    head: Head,
+    module: Corrected, validation: WindowBatches, *, steps: IntArray, head: Head
 ) -> float:
     """Find the share of the network's correction that is sure to help on later rows.
 
@@ -219,10 +190,7 @@ def network_share(
 
 
 def network_losses(
-    module: Corrected,
-    validation: WindowBatches,
-    steps: IntArray,
-    head: Head,
+    module: Corrected, validation: WindowBatches, steps: IntArray, head: Head
 ) -> Float64Array:
     """Compute the loss of each share of the correction in each stretch, (n_stretches, n_shares).
 

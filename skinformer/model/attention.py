@@ -138,13 +138,7 @@ class MultiHeadAttention(nn.Module):
         v = self._split_heads(value)
         if self.qk_norm is not None:
             q, k = self.qk_norm(q, k)
-        heads = self.kernel(
-            q,
-            k,
-            v,
-            keys=keys,
-            n_last=n_last,
-        )
+        heads = self.kernel(q, k, v, keys=keys, n_last=n_last)
         context = heads.transpose(1, 2).flatten(2)  # (batch, n_last, d_model)
         for gate in gates:
             context = context * gate[:, length - n_last :].sigmoid()

@@ -20,12 +20,7 @@ class AttentionWeights(NamedTuple):
 
 
 def attention_weights(
-    kernel: Any,
-    q: Tensor,
-    k: Tensor,
-    *,
-    keys: Tensor | None,
-    n_last: int,
+    kernel: Any, q: Tensor, k: Tensor, *, keys: Tensor | None, n_last: int
 ) -> AttentionWeights:
     """Write out the weights that a kernel gives in its forward pass, in memory of length².
 
@@ -41,13 +36,7 @@ def attention_weights(
     values = torch.eye(n_keys, device=k.device)
     values = values.expand(*k.shape[:2], n_keys, n_keys)
     # Not the kernel itself, whose hooks an `AttentionRecorder` has.
-    weights = kernel.forward(
-        q.float(),
-        k.float(),
-        values,
-        keys=keys,
-        n_last=n_last,
-    )
+    weights = kernel.forward(q.float(), k.float(), values, keys=keys, n_last=n_last)
     selected = kernel.selected(q, k, keys)[:, :, n_skipped:]
     visible = torch.ones(n_last, n_keys, dtype=torch.bool, device=k.device)
     if kernel.causal:

@@ -89,10 +89,4 @@ class Corrected(nn.Module):
         if found is None:
             found = self.path(past, future, past_calendar, future_calendar)
         times = (past_calendar, future_calendar, past_time, future_time)
-        return correct(
-            self.network,
-            found,
-            past,
-            future,
-            *times,
-        )
+        return correct(self.network, found, past, future, *times)

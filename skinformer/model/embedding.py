@@ -125,10 +125,7 @@ class StepEmbedding(nn.Module):
         self.norm = make_norm(settings.norm, d_model=d_model)
 
     def forward(
-        self,
-        values: Tensor,
-        calendar: Tensor | None,
-        time: Tensor | None = None,
+        self, values: Tensor, calendar: Tensor | None, time: Tensor | None = None
     ) -> Tensor:
         """Embed standardised values, (batch, length, n_inputs): (batch, length, d_model), float32.
 

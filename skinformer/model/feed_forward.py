@@ -28,14 +28,7 @@ class FeedForward(nn.Module):
     torch.Size([2, 5, 8])
     """
 
-    def __init__(
-        self,
-        *,
-        d_model: int,
-        d_ff: int,
-        activation: str,
-        bias: bool,
-    ) -> None:
+    def __init__(self, *, d_model: int, d_ff: int, activation: str, bias: bool) -> None:
         super().__init__()
         self.inner = HiddenLinear(d_model, d_ff, bias=bias)
         self.outer = ResidualOutput(d_ff, d_model, bias=bias)
@@ -66,13 +59,7 @@ class SwiGLU(nn.Module):
     torch.Size([2, 5, 8])
     """
 
-    def __init__(
-        self,
-        *,
-        d_model: int,
-        d_ff: int,
-        bias: bool,
-    ) -> None:
+    def __init__(self, *, d_model: int, d_ff: int, bias: bool) -> None:
         super().__init__()
         width = max(1, 2 * d_ff // 3)
         self.gate = HiddenLinear(d_model, width, bias=bias)

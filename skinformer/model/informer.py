@@ -77,11 +77,7 @@ class Informer(nn.Module):
 
     @without_draws()
     def __init__(
-        self,
-        layout: WindowLayout,
-        settings: NetworkSettings,
-        *,
-        seed: int,
+        self, layout: WindowLayout, settings: NetworkSettings, *, seed: int
     ) -> None:
         super().__init__()
         self.layout = layout
@@ -224,8 +220,7 @@ class Informer(nn.Module):
         if self.layout.reads_forecast:
             future = norm.normalise_forecast(future, statistics)
         forecast = self._forecast_normalised(
-            seen._replace(values=past),
-            ahead._replace(values=future),
+            seen._replace(values=past), ahead._replace(values=future)
         )
         if not self.layout.in_units:
             return forecast
@@ -265,12 +260,7 @@ class Informer(nn.Module):
             if embedding.calendar is not None:
                 embedding.calendar.embed_unseen()
 
-    def _decode(
-        self,
-        seen: Steps,
-        ahead: Steps,
-        memory: Tensor,
-    ) -> Tensor:
+    def _decode(self, seen: Steps, ahead: Steps, memory: Tensor) -> Tensor:
         """Decode the steps ahead, (batch, pred_len, n_targets, *outputs)."""
         patch_len = self.layout.decoder_patch_len
         # Each side by itself, as both are aligned at the origin: no token holds rows of both.

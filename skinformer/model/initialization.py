@@ -39,11 +39,7 @@ class without_draws(ContextDecorator, TorchFunctionMode):  # noqa: N801 - as tho
     )
 
     def __torch_function__(
-        self,
-        func: Any,
-        types: Any,
-        args: tuple[Any, ...] = (),
-        kwargs: Any = None,
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
         """Do what a function of torch does, unless it draws."""
         kwargs = kwargs or {}
@@ -52,12 +48,7 @@ class without_draws(ContextDecorator, TorchFunctionMode):  # noqa: N801 - as tho
         return func(*args, **kwargs)
 
 
-def initialize(
-    model: nn.Module,
-    *,
-    init: str,
-    seed: int,
-) -> None:
+def initialize(model: nn.Module, *, init: str, seed: int) -> None:
     """Set the initial weights of a model and seed its dropout, in place; no global generator moves.
 
     init: "normal", N(0, 0.02²); "xavier", Xavier uniform; "scaled", Xavier uniform with the output

@@ -36,13 +36,7 @@ class KeySampler(RandomModule):
         #: By length; kept, as a graph that is exported has them as constants, and draws nothing.
         self._fixed: dict[int, Tensor] = {}
 
-    def forward(
-        self,
-        *,
-        length: int,
-        n_keys: int,
-        device: torch.device,
-    ) -> Tensor:
+    def forward(self, *, length: int, n_keys: int, device: torch.device) -> Tensor:
         """Draw ``n_keys`` distinct positions in [0, length), int64."""
         if not self.training:
             if length not in self._fixed:

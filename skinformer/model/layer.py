@@ -42,19 +42,12 @@ class Layer(nn.Module):
     """
 
     def __init__(
-        self,
-        settings: NetworkSettings,
-        *,
-        in_decoder: bool,
-        seed: int,
+        self, settings: NetworkSettings, *, in_decoder: bool, seed: int
     ) -> None:
         super().__init__()
         attention = settings.decoder_attention if in_decoder else settings.attention
         kernel = make_kernel(
-            attention,
-            causal=in_decoder,
-            factor=settings.factor,
-            seed=seed,
+            attention, causal=in_decoder, factor=settings.factor, seed=seed
         )
         self.attention = MultiHeadAttention(settings, kernel)
         self.attention_residual = Residual(settings)

@@ -10,12 +10,7 @@ def n_patches(length: int, patch_len: int) -> int:
     return -(-length // patch_len)
 
 
-def merge_steps(
-    x: Tensor,
-    patch_len: int,
-    *,
-    pad_front: bool,
-) -> Tensor:
+def merge_steps(x: Tensor, patch_len: int, *, pad_front: bool) -> Tensor:
     """Put the values of neighbouring steps side by side, step by step within each token.
 
     (batch, length, n_inputs) to (batch, ⌈length / patch_len⌉, patch_len · n_inputs). A remainder is
@@ -36,12 +31,7 @@ def merge_steps(
     return x.reshape(x.shape[0], n_tokens, patch_len * x.shape[2])
 
 
-def split_steps(
-    x: Tensor,
-    patch_len: int,
-    *,
-    length: int,
-) -> Tensor:
+def split_steps(x: Tensor, patch_len: int, *, length: int) -> Tensor:
     """Undo `merge_steps` for a future: the first ``length`` steps, (batch, length, n_outputs)."""
     n_steps = x.shape[1] * patch_len
     n_outputs = x.shape[2] // patch_len
@@ -49,12 +39,7 @@ def split_steps(
     return steps[:, :length]
 
 
-def starts(
-    x: Tensor | None,
-    patch_len: int,
-    *,
-    pad_front: bool,
-) -> Tensor | None:
+def starts(x: Tensor | None, patch_len: int, *, pad_front: bool) -> Tensor | None:
     """Take what belongs to each patch's first real step: its calendar, its time.
 
     >>> starts(torch.arange(5)[None], 2, pad_front=True).tolist()
@@ -67,11 +52,7 @@ def starts(
 
 
 def patch_ends(
-    length: int,
-    patch_len: int,
-    *,
-    pad_front: bool,
-    device: torch.device | None = None,
+    length: int, patch_len: int, *, pad_front: bool, device: torch.device | None = None
 ) -> Tensor:
     """Return the first and last real step of each patch, (⌈length / patch_len⌉, 2), int64.
 

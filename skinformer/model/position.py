@@ -5,11 +5,7 @@ from torch import Tensor, nn
 
 
 def make_position(
-    position: str,
-    *,
-    length: int,
-    origin: int,
-    d_model: int,
+    position: str, *, length: int, origin: int, d_model: int
 ) -> nn.Module:
     """Build the position code that ``position`` names; ``origin`` is for "continuous" alone."""
     if position == "continuous":

@@ -21,13 +21,7 @@ def n_top_queries(length: int, factor: float) -> int:
 
 
 @torch.no_grad()
-def sparsity(
-    q: Tensor,
-    k: Tensor,
-    keys: Tensor,
-    *,
-    causal: bool,
-) -> Tensor:
+def sparsity(q: Tensor, k: Tensor, keys: Tensor, *, causal: bool) -> Tensor:
     """Measure how far each query's attention is from uniform, (batch, n_heads, n_queries), float32.
 
     logsumexp - mean of its scores at the sampled keys; less ln(number of visible sampled keys) if
@@ -95,13 +89,7 @@ class ProbSparseAttention(nn.Module):
     torch.Size([2, 4, 96, 16])
     """
 
-    def __init__(
-        self,
-        *,
-        causal: bool,
-        factor: float,
-        seed: int,
-    ) -> None:
+    def __init__(self, *, causal: bool, factor: float, seed: int) -> None:
         super().__init__()
         self.causal = causal
         self.factor = factor
@@ -110,19 +98,11 @@ class ProbSparseAttention(nn.Module):
     def draw_keys(self, length: int, device: torch.device) -> Tensor:
         """Draw the positions of the keys for one call of `forward`, (n_sampled,), int64."""
         return self.sampler(
-            length=length,
-            n_keys=n_sampled_keys(length, self.factor),
-            device=device,
+            length=length, n_keys=n_sampled_keys(length, self.factor), device=device
         )
 
     def forward(
-        self,
-        q: Tensor,
-        k: Tensor,
-        v: Tensor,
-        *,
-        keys: Tensor,
-        n_last: int,
+        self, q: Tensor, k: Tensor, v: Tensor, *, keys: Tensor, n_last: int
     ) -> Tensor:
         """Return the context of the last ``n_last`` steps; all steps are ranked all the same."""
         top = self._select(q, k, keys).unsqueeze(-1)  # (batch, n_heads, n_top, 1)
@@ -138,23 +118,13 @@ class ProbSparseAttention(nn.Module):
         n_dropped = q.shape[-2] - n_last
         return context[:, :, n_dropped:] if n_dropped else context
 
-    def selected(
-        self,
-        q: Tensor,
-        k: Tensor,
-        keys: Tensor,
-    ) -> Tensor:
+    def selected(self, q: Tensor, k: Tensor, keys: Tensor) -> Tensor:
         """Return which queries attend, (batch, n_heads, n_queries)."""
         top = self._select(q, k, keys)
         selected = torch.zeros_like(q[..., 0], dtype=torch.bool)
         return selected.scatter_(-1, top, value=True)
 
-    def _select(
-        self,
-        q: Tensor,
-        k: Tensor,
-        keys: Tensor,
-    ) -> Tensor:
+    def _select(self, q: Tensor, k: Tensor, keys: Tensor) -> Tensor:
         """Return the places of the queries that attend, (batch, n_heads, n_top)."""
         n_top = n_top_queries(q.shape[-2], self.factor)
         measure = sparsity(q, k, keys, causal=self.causal)
@@ -168,11 +138,7 @@ def _mean_values(v: Tensor, *, causal: bool) -> Tensor:
         wide = torch.promote_types(v.dtype, torch.float32)
         means = v.cumsum(dim=-2, dtype=wide) / count.unsqueeze(-1)
         return means.to(v.dtype)
-    mean = v.mean(
-        dim=-2,
-        keepdim=True,
-        dtype=torch.float32,
-    )
+    mean = v.mean(dim=-2, keepdim=True, dtype=torch.float32)
     means = mean.to(v.dtype).expand_as(v)
     # The caller scatters into it, and rows of an expanded tensor share their memory.
     return means.contiguous()

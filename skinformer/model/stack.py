@@ -52,11 +52,7 @@ class Stack(nn.Module):
     """
 
     def __init__(
-        self,
-        layers: Sequence[Layer],
-        settings: NetworkSettings,
-        *,
-        distil: bool,
+        self, layers: Sequence[Layer], settings: NetworkSettings, *, distil: bool
     ) -> None:
         super().__init__()
         self.layers = nn.ModuleList(layers)
@@ -68,10 +64,7 @@ class Stack(nn.Module):
         self.recompute = settings.gradient_checkpointing
 
     def forward(
-        self,
-        x: Tensor,
-        memory: Tensor | None = None,
-        n_last: int | None = None,
+        self, x: Tensor, memory: Tensor | None = None, n_last: int | None = None
     ) -> Tensor:
         """Return the states of the last ``n_last`` steps: (batch, n_last, d_model), float32."""
         layers = cast("Sequence[Layer]", self.layers)
@@ -79,13 +72,6 @@ class Stack(nn.Module):
             # Keys are drawn here, once, so that a second run of the layer sees the same.
             keys = layer.draw_keys(x)
             n_wanted = n_last if layer is layers[-1] else None
-            x = run_layer(
-                layer,
-                x,
-                keys,
-                memory,
-                n_wanted,
-                recompute=self.recompute,
-            )
+            x = run_layer(layer, x, keys, memory, n_wanted, recompute=self.recompute)
             x = gap(x)
         return self.norm(x)

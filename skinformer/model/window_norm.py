@@ -42,13 +42,7 @@ class WindowNorm(nn.Module):
     tensor([10., 12., 14.])
     """
 
-    def __init__(
-        self,
-        *,
-        n_targets: int,
-        n_past: int,
-        may_miss: bool,
-    ) -> None:
+    def __init__(self, *, n_targets: int, n_past: int, may_miss: bool) -> None:
         super().__init__()
         self.may_miss = may_miss
         self.n_targets = n_targets
@@ -79,8 +73,7 @@ class WindowNorm(nn.Module):
             normalised = torch.cat([normalised, known], dim=-1)
         mean = last + centre
         statistics = WindowStatistics(
-            mean[..., : self.n_targets],
-            scale[..., : self.n_targets],
+            mean[..., : self.n_targets], scale[..., : self.n_targets]
         )
         return normalised, statistics
 
@@ -108,11 +101,7 @@ class WindowNorm(nn.Module):
         return values.mean(dim=1, keepdim=True)
 
     def undo(
-        self,
-        forecast: Tensor,
-        statistics: WindowStatistics,
-        *,
-        centre: bool = True,
+        self, forecast: Tensor, statistics: WindowStatistics, *, centre: bool = True
     ) -> Tensor:
         """Put a forecast, (batch, pred_len, n_targets, …), on the scale of its window.
 

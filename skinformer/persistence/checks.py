@@ -35,12 +35,7 @@ class FieldCheck:
         # Windows may be longer than the rows that the file holds.
         self.largest = n_numbers + (1 << 20)
 
-    def check(
-        self,
-        value: Any,
-        hint: Any,
-        place: str,
-    ) -> None:
+    def check(self, value: Any, hint: Any, place: str) -> None:
         """Raise ModelFileError unless a value is what its field's annotation says."""
         fitting = _first_fitting(value, without_alias(hint), place)
         kind: Any = type(value)
@@ -57,12 +52,7 @@ class FieldCheck:
         elif fitting is not Any and place not in self.unbounded:
             self._check_numbers(value, place)
 
-    def _check_parts(
-        self,
-        value: Any,
-        hints: tuple[Any, ...],
-        place: str,
-    ) -> None:
+    def _check_parts(self, value: Any, hints: tuple[Any, ...], place: str) -> None:
         """Check what a dict, a list or a tuple holds."""
         parts = value.values() if isinstance(value, dict) else value
         if isinstance(value, tuple) and hints and hints[-1] is not Ellipsis:
@@ -84,11 +74,7 @@ class FieldCheck:
             raise ModelFileError(f"its {place} counts more than it could hold")
 
 
-def _first_fitting(
-    value: Any,
-    hint: Any,
-    place: str,
-) -> Any:
+def _first_fitting(value: Any, hint: Any, place: str) -> Any:
     """Return the annotation, or the first of a union, that a value has; raise if there is none."""
     choices = (hint,)
     if get_origin(hint) in (Union, UnionType):

@@ -76,15 +76,7 @@ def write_content(path: FilePath, content: Content) -> None:
     arrays: list[Any] = [np.ascontiguousarray(array) for _, array in numbered]
     digest = _digest(length, text, *arrays)
     with replacing(path) as file:
-        file.writelines(
-            [
-                length,
-                _START,
-                digest,
-                text[_AFTER:],
-                *arrays,
-            ]
-        )
+        file.writelines([length, _START, digest, text[_AFTER:], *arrays])
 
 
 def _header(tree: Any, numbered: list[tuple[int, AnyArray]]) -> bytes:
@@ -143,11 +135,7 @@ def read_content(path: FilePath) -> Content:
     return _parse(text, body)
 
 
-def _check_start(
-    length: bytes,
-    start: bytes,
-    n_bytes: int,
-) -> int:
+def _check_start(length: bytes, start: bytes, n_bytes: int) -> int:
     """Return the length of the header; raise if it cannot be that of a file of so many bytes."""
     if not start.startswith(_START):
         raise ModelFileError("it does not begin like one")

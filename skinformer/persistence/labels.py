@@ -117,10 +117,7 @@ def _decode_texts(node: Any) -> list[str]:
 
 
 def _encode_categories(kind: pd.CategoricalDtype) -> JsonObject:
-    return {
-        "categories": kind.categories,
-        "ordered": bool(kind.ordered),
-    }
+    return {"categories": kind.categories, "ordered": bool(kind.ordered)}
 
 
 def _decode_fraction(node: Any) -> Fraction:
@@ -132,28 +129,16 @@ def _decode_fraction(node: Any) -> Fraction:
 def _encode_index(index: pd.Index) -> Any:
     if index.nlevels > 1:
         raise NotPlainError("", index)
-    return {
-        "dtype": str(index.dtype),
-        "name": index.name,
-        **_encode_values(index),
-    }
+    return {"dtype": str(index.dtype), "name": index.name, **_encode_values(index)}
 
 
 def _encode_values(index: Any) -> JsonObject:
     """Write the values of an index, with its type where the values do not show it."""
     kind = index.dtype
     if isinstance(kind, pd.CategoricalDtype):
-        return {
-            "dtype": "category",
-            "codes": index.codes,
-            **_encode_categories(kind),
-        }
+        return {"dtype": "category", "codes": index.codes, **_encode_categories(kind)}
     if isinstance(kind, pd.PeriodDtype):
-        return {
-            "dtype": "period",
-            "values": index.asi8,
-            "step": kind.freq,
-        }
+        return {"dtype": "period", "values": index.asi8, "step": kind.freq}
     if kind.kind in "mM":
         zone = getattr(index, "tz", None)
         return {
@@ -227,13 +212,7 @@ LABEL_KINDS = [
     Kind("Timestamp", pd.Timestamp, _encode_label, partial(_decode_label, dtype="M")),
     Kind("Timedelta", pd.Timedelta, _encode_label, partial(_decode_label, dtype="m")),
     Kind("Period", pd.Period, _encode_label, partial(_decode_label, dtype="period")),
-    Kind(
-        "Step",
-        pd.offsets.BaseOffset,
-        _encode_step,
-        _decode_step,
-        derived=True,
-    ),
+    Kind("Step", pd.offsets.BaseOffset, _encode_step, _decode_step, derived=True),
     Kind(
         "Index",
         pd.Index,

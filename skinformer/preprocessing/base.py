@@ -45,10 +45,7 @@ class RowTransformer(TransformerMixin, PlainPickles):
             return values
         # PERF: without a copy, as the values are new; of windows it would double the memory.
         frame = pd.DataFrame(
-            values,
-            index=X.index,
-            columns=self.get_feature_names_out(),
-            copy=False,
+            values, index=X.index, columns=self.get_feature_names_out(), copy=False
         )
         rows: Any = X
         for place in places_of_names(X):

@@ -107,11 +107,7 @@ class SlidingWindow(RowTransformer):
         groups = pd.DataFrame(values).groupby(codes)
         self.mean_ = groups.mean().to_numpy()
         last = groups.tail(self.seq_len + self.lag).index
-        self._tail = (
-            values[last],
-            codes[last],
-            steps[last],
-        )
+        self._tail = (values[last], codes[last], steps[last])
         return self
 
     def transform(self, X: Any) -> Any:
@@ -144,11 +140,7 @@ class SlidingWindow(RowTransformer):
         windows = np.empty(shape, dtype=past_values.dtype)
         newest = found.steps - self.lag
         rows_back = _rows_back(
-            past_codes,
-            past_steps,
-            found.series,
-            newest,
-            length=self.seq_len,
+            past_codes, past_steps, found.series, newest, length=self.seq_len
         )
         # PERF: lag by lag, so that nothing but the output grows with seq_len.
         for back, row in enumerate(rows_back, start=1):

@@ -63,10 +63,7 @@ def find_names(name: Hashable, column: pd.Series) -> NameColumn | None:
 
 
 def encode_names(
-    table: Table,
-    roles: Roles,
-    names: Mapping[Hashable, NameColumn],
-    pred_len: int,
+    table: Table, roles: Roles, names: Mapping[Hashable, NameColumn], pred_len: int
 ) -> tuple[Table, Roles]:
     """Put columns of numbers in the place of codes, and their names among those of the roles.
 
@@ -129,10 +126,7 @@ def _check_new_names(categories: list[LevelEncoding], roles: Roles) -> None:
 
 
 def _make_categories(
-    name: Hashable,
-    names: NameColumn,
-    table: Table,
-    pred_len: int,
+    name: Hashable, names: NameColumn, table: Table, pred_len: int
 ) -> LevelEncoding:
     """Find the numbers of each level.
 
@@ -190,11 +184,7 @@ def _indicators(
     return tuple(columns), numbers
 
 
-def _target_means(
-    names: NameColumn,
-    table: Table,
-    pred_len: int,
-) -> Float32Array:
+def _target_means(names: NameColumn, table: Table, pred_len: int) -> Float32Array:
     """Compute the mean of the targets at each level, shrunk to that of all rows.
 
     Targets are what they are beyond the usual of their season, standardised series by series; as

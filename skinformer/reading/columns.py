@@ -116,11 +116,7 @@ def _read_frame(
 
 
 def _checked_frame(
-    estimator: object,
-    X: pd.DataFrame,
-    *,
-    reset: bool,
-    roles: Roles | None,
+    estimator: object, X: pd.DataFrame, *, reset: bool, roles: Roles | None
 ) -> dict[Hashable, pd.Series]:
     """Check a frame's columns, and return them by name."""
     names: Sequence[Hashable] = list(X.columns)
@@ -137,10 +133,7 @@ def _checked_frame(
 
 
 def _read_new(
-    columns: Mapping[Hashable, pd.Series],
-    index: pd.Index,
-    *,
-    takes_names: bool,
+    columns: Mapping[Hashable, pd.Series], index: pd.Index, *, takes_names: bool
 ) -> ReadColumns:
     """Read columns that no fit has seen."""
     values: dict[Hashable, AnyArray] = {}
@@ -156,9 +149,7 @@ def _read_new(
 
 
 def _read_fitted(
-    columns: Mapping[Hashable, pd.Series],
-    index: pd.Index,
-    roles: Roles,
+    columns: Mapping[Hashable, pd.Series], index: pd.Index, roles: Roles
 ) -> ReadColumns:
     """Read columns that `fit` saw; those of names become the columns of numbers that it made."""
     categories = {one.name: one for one in roles.categories}
@@ -199,11 +190,7 @@ def places_of_names(X: Any) -> list[int]:
 
 
 def read_rows(
-    estimator: object,
-    X: Any,
-    *,
-    reset: bool,
-    hides_names: bool = False,
+    estimator: object, X: Any, *, reset: bool, hides_names: bool = False
 ) -> LabelledRows:
     """Read X as one block, whatever its columns are; values may be missing, but not infinite.
 
@@ -221,10 +208,4 @@ def read_rows(
     if columns.values:
         values = np.column_stack([*columns.values.values()])
     time, series = labels_of(columns.index)
-    return LabelledRows(
-        values,
-        list(columns.values),
-        columns.named,
-        time,
-        series,
-    )
+    return LabelledRows(values, list(columns.values), columns.named, time, series)

@@ -19,10 +19,7 @@ _ROUNDING = 1e-6
 
 
 def find_copies(
-    columns: Mapping[Hashable, AnyArray],
-    y_targets: Targets,
-    *,
-    classifies: bool,
+    columns: Mapping[Hashable, AnyArray], y_targets: Targets, *, classifies: bool
 ) -> Names:
     """
     Find the column of X that is each target up to scale and shift; none if there are none.

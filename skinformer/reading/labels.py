@@ -206,10 +206,7 @@ class LabelReader(NumberReader):
         return np.column_stack(columns)
 
     def decode_frame(
-        self,
-        values: Float64Array,
-        index: pd.Index | None,
-        names: pd.Index,
+        self, values: Float64Array, index: pd.Index | None, names: pd.Index
     ) -> pd.DataFrame:
         """Return labels of codes as a frame; categoricals where they came so, in their order."""
         columns = {}
@@ -220,10 +217,7 @@ class LabelReader(NumberReader):
 
 
 def _encode(
-    column: pd.Series,
-    target: Labels,
-    where: str,
-    unseen: float,
+    column: pd.Series, target: Labels, where: str, unseen: float
 ) -> Float64Array:
     """Encode labels of one target; warn of those that training did not hold."""
     codes = target.encode(column)
@@ -235,12 +229,7 @@ def _encode(
     return codes
 
 
-def read_labels(
-    X: Any,
-    y: Any,
-    target: Any,
-    class_weight: Any,
-) -> LabelReader:
+def read_labels(X: Any, y: Any, target: Any, class_weight: Any) -> LabelReader:
     """Find the classes of targets, which may be columns of X, see `find_targets`, or y.
 
     class_weight: "balanced" or a dict; of several targets in a list.
@@ -274,9 +263,7 @@ def read_labels(
 
 
 def _find_classes(
-    columns: Sequence[pd.Series],
-    where: Sequence[str],
-    class_weight: Any,
+    columns: Sequence[pd.Series], where: Sequence[str], class_weight: Any
 ) -> tuple[Labels, ...]:
     """Find the classes of targets, and the weights of these."""
     weights = checks.check_class_weights(class_weight, len(columns))
@@ -292,9 +279,7 @@ def _find_classes(
 
 
 def _check_same_labels(
-    columns: Sequence[pd.Series],
-    targets: Sequence[Labels],
-    names: Names,
+    columns: Sequence[pd.Series], targets: Sequence[Labels], names: Names
 ) -> None:
     """Raise if a column of X holds labels that y does not."""
     for column, labels, name in zip(columns, targets, names, strict=False):
@@ -313,12 +298,7 @@ def _table(X: Any) -> pd.DataFrame:
     return pd.DataFrame(values if values.ndim == 2 else None)
 
 
-def _places(
-    table: pd.DataFrame,
-    names: Names,
-    *,
-    by_name: bool,
-) -> dict[Hashable, int]:
+def _places(table: pd.DataFrame, names: Names, *, by_name: bool) -> dict[Hashable, int]:
     """Find columns by their names, else by their place, as far as rows hold them."""
     columns = table.columns if by_name else range(table.shape[1])
     return {name: place for place, name in enumerate(columns) if name in names}

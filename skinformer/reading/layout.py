@@ -139,12 +139,7 @@ class LabelledInput(NamedTuple):
 
 
 def read_layout(
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    *,
-    time: Hashable,
-    series: Hashable,
+    X: Any, y: Any, sample_weight: Any, *, time: Hashable, series: Hashable
 ) -> LabelledInput:
     """Find the columns that label the rows of a fit, and move them to the index.
 

@@ -110,12 +110,7 @@ class GroupedRows:
         n_rows = len(steps) / (self.series[-1] + 1)
         return bool(n_gaps < 0.15 * len(steps) and longest <= 0.1 * n_rows)
 
-    def places(
-        self,
-        X: Any,
-        clock: Clock,
-        steps: IntArray,
-    ) -> RowPlaces:
+    def places(self, X: Any, clock: Clock, steps: IntArray) -> RowPlaces:
         """Return what later rows are placed by, without the rows themselves."""
         return RowPlaces(
             clock,
@@ -126,9 +121,7 @@ class GroupedRows:
 
 
 def group_rows(
-    time: OptionalIndex,
-    series_labels: OptionalIndex,
-    n_rows: int,
+    time: OptionalIndex, series_labels: OptionalIndex, n_rows: int
 ) -> GroupedRows:
     """Bring training rows of each series together, without a copy where they are sorted already.
 
@@ -148,9 +141,7 @@ def group_rows(
 
 
 def sort_rows(
-    time: OptionalIndex,
-    series_labels: OptionalIndex,
-    n_rows: int,
+    time: OptionalIndex, series_labels: OptionalIndex, n_rows: int
 ) -> GroupedRows:
     """Sort rows that may be in any order; without labels of time each series keeps its order."""
     series, names = _number_series(series_labels, n_rows)
@@ -165,10 +156,7 @@ def sort_rows(
 
 
 def _number_series(
-    labels: OptionalIndex,
-    n_rows: int,
-    *,
-    by_name: bool = False,
+    labels: OptionalIndex, n_rows: int, *, by_name: bool = False
 ) -> tuple[IntArray, OptionalIndex]:
     """
     Count series in order of appearance or of their names; no labels means one series.
@@ -227,11 +215,7 @@ class RowPlaces:
         return 1 if self.names is None else len(self.names)
 
     def find(
-        self,
-        X: Any,
-        time: OptionalIndex,
-        series_labels: OptionalIndex,
-        n_rows: int,
+        self, X: Any, time: OptionalIndex, series_labels: OptionalIndex, n_rows: int
     ) -> FoundRows:
         """Return series and step of each row, in X's order.
 
@@ -252,22 +236,9 @@ class RowPlaces:
             clock = clock.starting_at(time.min())
             steps = clock.steps(time)
             checks.check_on_own_grid(steps, time, clock)
-        return FoundRows(
-            series,
-            steps,
-            names,
-            clock,
-            own=own,
-            assumed=False,
-        )
+        return FoundRows(series, steps, names, clock, own=own, assumed=False)
 
-    def _follow(
-        self,
-        X: Any,
-        n_rows: int,
-        *,
-        labelled: bool,
-    ) -> FoundRows:
+    def _follow(self, X: Any, n_rows: int, *, labelled: bool) -> FoundRows:
         """Place rows without labels behind the training rows, or on them if they are these."""
         steps = np.arange(n_rows)
         is_fitted = False
@@ -284,9 +255,7 @@ class RowPlaces:
 
 
 def _find_series(
-    known: OptionalIndex,
-    labels: OptionalIndex,
-    n_rows: int,
+    known: OptionalIndex, labels: OptionalIndex, n_rows: int
 ) -> tuple[IntArray, OptionalIndex]:
     """Find each row's series, numbered as fitted, new ones behind; and the names of all."""
     if known is None or labels is None:

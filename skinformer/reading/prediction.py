@@ -42,11 +42,7 @@ class FittedRows:
     may_miss: bool
 
 
-def read_prediction(
-    estimator: object,
-    X: Any,
-    fitted: FittedRows,
-) -> Table:
+def read_prediction(estimator: object, X: Any, fitted: FittedRows) -> Table:
     """Validate rows of `predict` or `forecast`, which may be in any order; they stay in X's order.
 
     The clock is the fitted one, or one of the same step that starts at X's first row if X does not
@@ -61,12 +57,7 @@ def read_prediction(
     return table
 
 
-def read_update(
-    estimator: object,
-    X: Any,
-    y: Any,
-    fitted: FittedRows,
-) -> Table:
+def read_update(estimator: object, X: Any, y: Any, fitted: FittedRows) -> Table:
     """Validate rows of `update`, which may be in any order, and their targets, in y's units.
 
     y is needed in features mode, and used elsewhere where X's target is missing.
@@ -89,12 +80,7 @@ def read_update(
     return replace(table, columns=targets + covariates, weight=weight)
 
 
-def read_y_true(
-    estimator: object,
-    X: Any,
-    y: Any,
-    roles: Roles,
-) -> Float64Array:
+def read_y_true(estimator: object, X: Any, y: Any, roles: Roles) -> Float64Array:
     """Return targets of rows to score, (n, n_targets): y, or else those of X; NaN is missing."""
     if y is not None:
         values = read_targets(y).values
@@ -108,10 +94,7 @@ def read_y_true(
 
 
 def _read_table(
-    estimator: object,
-    X: Any,
-    fitted: FittedRows,
-    optional: Set[Hashable],
+    estimator: object, X: Any, fitted: FittedRows, optional: Set[Hashable]
 ) -> Table:
     """Validate rows, whose optional columns may miss or be left out."""
     roles = fitted.roles
@@ -137,10 +120,7 @@ def _read_table(
 
 
 def _read_fitted_columns(
-    estimator: object,
-    X: Any,
-    roles: Roles,
-    optional: Set[Hashable],
+    estimator: object, X: Any, roles: Roles, optional: Set[Hashable]
 ) -> ReadColumns:
     """Read the fitted columns; NaN stands in optional ones that X leaves out."""
     X = as_frame(X)
@@ -152,9 +132,7 @@ def _read_fitted_columns(
 
 
 def _with_left_out(
-    X: pd.DataFrame,
-    fitted: Names,
-    optional: Set[Hashable],
+    X: pd.DataFrame, fitted: Names, optional: Set[Hashable]
 ) -> pd.DataFrame:
     """Add optional columns that X leaves out, in the order of the fit, so that no error names them.
 
@@ -170,10 +148,7 @@ def _with_left_out(
     return X.reindex(columns=pd.Index(names, tupleize_cols=False))
 
 
-def _order_columns(
-    columns: ReadColumns,
-    roles: Roles,
-) -> list[AnyArray | None]:
+def _order_columns(columns: ReadColumns, roles: Roles) -> list[AnyArray | None]:
     """Check the values of columns by their roles, and return them in the order of these."""
     ordered: list[Any] = [None] * len(roles.targets)
     if roles.mode != "features":

@@ -62,11 +62,7 @@ def own_names(y: Any) -> Names:
 
 
 def find_targets(
-    wanted: Any,
-    names: Sequence[Hashable],
-    *,
-    named: bool,
-    y_names: Names | None,
+    wanted: Any, names: Sequence[Hashable], *, named: bool, y_names: Names | None
 ) -> Names:
     """Return which columns of X are the targets; none if y alone holds them.
 
@@ -100,9 +96,7 @@ def _lack_all(names: Sequence[Hashable], targets: Names) -> bool:
 
 
 def find_known(
-    names: Sequence[Hashable],
-    given: Container[Hashable],
-    targets: Container[Hashable],
+    names: Sequence[Hashable], given: Container[Hashable], targets: Container[Hashable]
 ) -> Names:
     """Return which columns are known ahead, in X's order: those given, and the calendar's.
 

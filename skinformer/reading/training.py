@@ -87,11 +87,7 @@ class TrainingRows(NamedTuple):
 
 
 def read_training(
-    estimator: object,
-    X: Any,
-    y: Any,
-    sample_weight: Any,
-    settings: ReadingSettings,
+    estimator: object, X: Any, y: Any, sample_weight: Any, settings: ReadingSettings
 ) -> TrainingRows:
     """Validate the rows of `fit`, by the messages of `validation`.
 
@@ -125,10 +121,7 @@ def read_training(
 
 
 def _read_roles(
-    estimator: object,
-    X: Any,
-    y: Any,
-    settings: ReadingSettings,
+    estimator: object, X: Any, y: Any, settings: ReadingSettings
 ) -> tuple[ReadColumns, Targets | None, Roles]:
     """Read the columns of X and of y, and find their roles."""
     if isinstance(X, pd.DataFrame):
@@ -192,11 +185,7 @@ def _assign_roles(
     )
 
 
-def _column_levels(
-    X: Any,
-    y: Any,
-    mode: str,
-) -> tuple[Names, Names]:
+def _column_levels(X: Any, y: Any, mode: str) -> tuple[Names, Names]:
     """Return names of the levels of the targets' labels and of those of X's columns."""
     of_x = _level_names(X)
     name = getattr(y, "name", None)
@@ -213,11 +202,7 @@ def _level_names(rows: Any) -> Names:
 
 
 def _check_targets(
-    X: Any,
-    y: Any,
-    y_targets: Targets,
-    columns: ReadColumns,
-    roles: Roles,
+    X: Any, y: Any, y_targets: Targets, columns: ReadColumns, roles: Roles
 ) -> None:
     """Raise if y does not go with X's rows, and warn if a feature holds it."""
     checks.check_some_truth(y_targets.values)
@@ -229,9 +214,7 @@ def _check_targets(
 
 
 def _combine_targets(
-    columns: dict[Hashable, AnyArray],
-    y_targets: Targets | None,
-    roles: Roles,
+    columns: dict[Hashable, AnyArray], y_targets: Targets | None, roles: Roles
 ) -> tuple[Roles, list[AnyArray], BoolArray]:
     """Return roles, the targets in y's units, and where they are observed.
 
@@ -255,9 +238,7 @@ def _combine_targets(
 
 
 def _find_links(
-    columns: dict[Hashable, AnyArray],
-    names: Names,
-    y: Float64Array,
+    columns: dict[Hashable, AnyArray], names: Names, y: Float64Array
 ) -> tuple[tuple[float, float], ...]:
     """Return slope and intercept from each of X's targets to y."""
     checks.check_target_count(len(names), y.shape[1])
@@ -269,8 +250,7 @@ def _find_links(
 
 
 def _check_covariates(
-    columns: dict[Hashable, AnyArray],
-    roles: Roles,
+    columns: dict[Hashable, AnyArray], roles: Roles
 ) -> list[AnyArray]:
     """Return covariates, past-only ones first; raise if they hold what they may not."""
     names = (*roles.past, *roles.known)
@@ -308,14 +288,7 @@ def _make_table(
     columns = [column[rows.order] for column in (*targets, *covariates)]
     if weight is not None:
         weight = weight[rows.order]
-    return Table(
-        columns,
-        len(targets),
-        rows.series,
-        steps,
-        clock,
-        weight,
-    )
+    return Table(columns, len(targets), rows.series, steps, clock, weight)
 
 
 def _with_all_steps(table: Table) -> tuple[Table, tuple[int, ...]]:
@@ -326,9 +299,7 @@ def _with_all_steps(table: Table) -> tuple[Table, tuple[int, ...]]:
 
 
 def _without_holes(
-    table: Table,
-    roles: Roles,
-    settings: ReadingSettings,
+    table: Table, roles: Roles, settings: ReadingSettings
 ) -> tuple[Table, Roles]:
     """Fill what is missing in covariates, and note how long columns known ahead lacked values.
 
@@ -358,9 +329,7 @@ def _without_holes(
 
 
 def _with_static(
-    table: Table,
-    roles: Roles,
-    settings: ReadingSettings,
+    table: Table, roles: Roles, settings: ReadingSettings
 ) -> tuple[Table, Roles]:
     """Move columns that are constant in each series to those known ahead."""
     covariates = (*roles.past, *roles.known)

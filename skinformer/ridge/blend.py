@@ -22,10 +22,7 @@ def choose_strengths(stretches: list[Float64Array], n_strengths: int) -> IntArra
 
 
 def choose_weights(
-    stretches: list[Float64Array],
-    chosen: IntArray,
-    *,
-    margins: Float64Array,
+    stretches: list[Float64Array], chosen: IntArray, *, margins: Float64Array
 ) -> Float64Array:
     """Weigh candidates so that their mixture errs little, and none that failed once counts much.
 
@@ -67,9 +64,7 @@ def _minimise(errors: Float64Array, first: Float64Array) -> Float64Array:
 
 
 def mixed_errors(
-    stretches: list[Float64Array],
-    weights: Float64Array,
-    chosen: IntArray,
+    stretches: list[Float64Array], weights: Float64Array, chosen: IntArray
 ) -> Float64Array:
     """Return the mean squared error of a mixture of candidates on each stretch.
 

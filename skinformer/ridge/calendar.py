@@ -80,10 +80,7 @@ def _change_sums(problem: Problem, origins: IntArray) -> Sums:
 
 
 def calendar_effect(
-    problem: Problem,
-    origins: IntArray,
-    *,
-    with_known: bool,
+    problem: Problem, origins: IntArray, *, with_known: bool
 ) -> CalendarEffect | None:
     """Regress targets on the cells of the calendar, and on columns known ahead at each time of day.
 
@@ -148,13 +145,7 @@ class _Design(NamedTuple):
     timed: bool
 
     @classmethod
-    def of(
-        cls,
-        problem: Problem,
-        cycle: Cycle,
-        *,
-        with_known: bool,
-    ) -> _Design:
+    def of(cls, problem: Problem, cycle: Cycle, *, with_known: bool) -> _Design:
         """Choose effects by the time for few columns: solving takes as long as products."""
         n_known = problem.n_known if with_known else 0
         timed = cls(cycle, n_known, timed=True)
@@ -200,10 +191,7 @@ class _Design(NamedTuple):
 
 
 def _make_effect(
-    cycle: Cycle,
-    level: Float64Array,
-    table: Float64Array,
-    known: Float64Array,
+    cycle: Cycle, level: Float64Array, table: Float64Array, known: Float64Array
 ) -> CalendarEffect:
     """Make an effect of its tables and the columns known ahead that rows held."""
     bounds = np.stack([known.min(axis=0), known.max(axis=0)])
@@ -211,10 +199,7 @@ def _make_effect(
 
 
 def _cut_blocks(
-    problem: Problem,
-    origins: IntArray,
-    n_cells: int,
-    width: int,
+    problem: Problem, origins: IntArray, n_cells: int, width: int
 ) -> list[IntArray]:
     """Cut the rows of windows into consecutive ones of two cycles, none of two series.
 
@@ -248,11 +233,7 @@ def _runs(problem: Problem, origins: IntArray) -> list[IntArray]:
     return runs
 
 
-def _level_sums(
-    problem: Problem,
-    blocks: list[IntArray],
-    design: _Design,
-) -> Sums:
+def _level_sums(problem: Problem, blocks: list[IntArray], design: _Design) -> Sums:
     """Add up the products of regressors with themselves and with targets, less blocks' means."""
     assert problem.cycle is not None
     sums = Sums.of_sizes(1, design.width, problem.n_targets)
@@ -260,8 +241,7 @@ def _level_sums(
         y = problem.values[rows, : problem.n_targets].astype(float)
         is_known = _is_known(problem, rows)
         regressors = design.regressors(
-            problem.cycle.of_row[rows],
-            known_columns(problem, rows, design.n_known),
+            problem.cycle.of_row[rows], known_columns(problem, rows, design.n_known)
         )
         # A row counts by its truths: those that are missing by the clock have cells of their own.
         share = is_known.mean(axis=1, keepdims=True)
@@ -290,11 +270,7 @@ def _is_known(problem: Problem, rows: IntArray) -> Float64Array:
     return out
 
 
-def known_columns(
-    problem: Problem,
-    rows: IntArray,
-    n_known: int,
-) -> Float64Array:
+def known_columns(problem: Problem, rows: IntArray, n_known: int) -> Float64Array:
     """Read the last columns of rows, which are known ahead."""
     known = problem.values[rows, problem.n_columns - n_known :]
     return np.nan_to_num(known.astype(float))
@@ -346,11 +322,7 @@ def year_effect(problem: Problem, origins: IntArray) -> Float64Array | None:
     return year.reshape(cycle.n_days, cycle.n_times, -1)
 
 
-def _year_regressors(
-    cycle: Cycle,
-    rows: IntArray,
-    waves: Float64Array,
-) -> Float64Array:
+def _year_regressors(cycle: Cycle, rows: IntArray, waves: Float64Array) -> Float64Array:
     """Lay out the waves of rows, a line in time, and 1."""
     day, cell = np.divmod(cycle.of_row[rows], cycle.n_cells)
     place = day * cycle.n_times + cell % cycle.n_times
@@ -358,20 +330,13 @@ def _year_regressors(
     return np.column_stack([waves[place], line, np.ones(len(rows))])
 
 
-def _year_rows(
-    problem: Problem,
-    cycle: Cycle,
-    origins: IntArray,
-) -> IntArray:
+def _year_rows(problem: Problem, cycle: Cycle, origins: IntArray) -> IntArray:
     """Return the rows of windows that a year is learnt from; none where that cannot be done."""
     nothing = origins[:0]
     n_effects = cycle.n_days * cycle.n_times * problem.n_targets
     if cycle.n_days == 1 or n_effects > 10_000_000 or not len(origins):
         return nothing
-    rows = np.arange(
-        origins.min() - problem.seq_len,
-        origins.max() + problem.pred_len,
-    )
+    rows = np.arange(origins.min() - problem.seq_len, origins.max() + problem.pred_len)
     rows = rows[_is_known(problem, rows).all(axis=1)]
     rows = rows[spread_places(len(rows), 100_000)]
     days = np.unique(cycle.of_row[rows] // cycle.n_cells)

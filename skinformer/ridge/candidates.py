@@ -134,10 +134,7 @@ class Competition:
         return slice(first, end)
 
     def forecasts(
-        self,
-        candidate: Candidate,
-        ridges: Decomposition,
-        windows: WindowDistances,
+        self, candidate: Candidate, ridges: Decomposition, windows: WindowDistances
     ) -> Iterator[Float64Array]:
         """Forecast distances from the last values, (n, pred_len, n_targets), by each strength."""
         if candidate.kind == "mixed":

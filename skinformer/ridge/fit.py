@@ -107,20 +107,10 @@ def fit_linear_path(
     if split is None or not fits.folds:
         return fits
     validation = windows.take(windows.steps >= split)
-    return find_phases(
-        rest,
-        fits,
-        training,
-        validation,
-        late,
-    )
+    return find_phases(rest, fits, training, validation, late)
 
 
-def _fit_blends(
-    trial: _Trial,
-    periods: _Periods,
-    late: IntArray,
-) -> LinearFits:
+def _fit_blends(trial: _Trial, periods: _Periods, late: IntArray) -> LinearFits:
     """Weigh candidates; blend those of all windows, without each period, and with late ones."""
     trial.stretches.extend(periods.compare())
     choice = _weigh(trial)
@@ -135,10 +125,7 @@ def _fit_blends(
 
 
 def _choose_effect(
-    problem: Problem,
-    windows: TimedOrigins,
-    *,
-    has_calendar: bool,
+    problem: Problem, windows: TimedOrigins, *, has_calendar: bool
 ) -> Effect:
     """Choose what is known ahead and found by itself, where ridges forecast better without it.
 
@@ -165,11 +152,7 @@ def _choose_effect(
 
 
 def _best_effect(
-    problem: Problem,
-    windows: TimedOrigins,
-    early: IntArray,
-    *,
-    has_calendar: bool,
+    problem: Problem, windows: TimedOrigins, early: IntArray, *, has_calendar: bool
 ) -> tuple[Effect, Problem]:
     """Find effects by early windows; return the one that gains most, and the problem beside it."""
     kinds = [
@@ -207,10 +190,7 @@ def _best_effect(
 
 
 def _log_errors(
-    problem: Problem,
-    windows: TimedOrigins,
-    *,
-    alone: bool = True,
+    problem: Problem, windows: TimedOrigins, *, alone: bool = True
 ) -> Float64Array:
     """Return the log error, on each stretch, of short maps beside the problem's effect.
 
@@ -227,11 +207,7 @@ def _log_errors(
 
 
 def _try_candidates(
-    problem: Problem,
-    windows: TimedOrigins,
-    split: int | None,
-    *,
-    alone: bool = False,
+    problem: Problem, windows: TimedOrigins, split: int | None, *, alone: bool = False
 ) -> _Trial:
     """Forecast each stretch by candidates fitted before it, and fit them up to the split."""
     pred_len = problem.pred_len
@@ -264,9 +240,7 @@ def _try_candidates(
 
 
 def _stretch_borders(
-    problem: Problem,
-    windows: TimedOrigins,
-    split: int | None,
+    problem: Problem, windows: TimedOrigins, split: int | None
 ) -> list[tuple[int, int]]:
     """Cut the second half of the training windows into stretches; the split is the last one."""
     steps = windows.ending_before(split, problem.pred_len).steps
@@ -287,9 +261,7 @@ def _stretch_borders(
 
 
 def _eventful(
-    problem: Problem,
-    windows: TimedOrigins,
-    stretches: list[tuple[int, int]],
+    problem: Problem, windows: TimedOrigins, stretches: list[tuple[int, int]]
 ) -> list[tuple[int, int]]:
     """Leave out stretches in which all rests, but for those after which nothing moves.
 
@@ -312,11 +284,7 @@ def _eventful(
     return [stretch for stretch in stretches if says_something(*stretch)]
 
 
-def _fold_ends(
-    problem: Problem,
-    steps: IntArray,
-    n_folds: int,
-) -> IntArray:
+def _fold_ends(problem: Problem, steps: IntArray, n_folds: int) -> IntArray:
     """Cut training windows into equal times and return where each ends; none where few."""
     if len(steps) < n_folds * (problem.seq_len + problem.pred_len):
         return steps[:0]
@@ -327,12 +295,7 @@ def _fold_ends(
 class _Periods:
     """Equal times of the training windows, each left out of what the others teach."""
 
-    def __init__(
-        self,
-        problem: Problem,
-        training: TimedOrigins,
-        n_folds: int,
-    ) -> None:
+    def __init__(self, problem: Problem, training: TimedOrigins, n_folds: int) -> None:
         self.problem = problem
         self.training = training.origins
         ends = _fold_ends(problem, training.steps, n_folds)
@@ -378,20 +341,14 @@ class _Periods:
 
 
 def _count_in_windows(
-    problem: Problem,
-    flags: BoolArray,
-    origins: IntArray,
+    problem: Problem, flags: BoolArray, origins: IntArray
 ) -> IntArray:
     """Count the flagged rows of each window."""
     total = np.insert(flags, 0, 0, axis=0).cumsum(axis=0)
     return total[origins + problem.pred_len] - total[origins - problem.seq_len]
 
 
-def _usable(
-    problem: Problem,
-    origins: IntArray,
-    steps: IntArray,
-) -> TimedOrigins:
+def _usable(problem: Problem, origins: IntArray, steps: IntArray) -> TimedOrigins:
     """Choose the windows to learn from: whole ones if there are enough, else all or none.
 
     They are in order of time.
@@ -413,9 +370,7 @@ def _usable(
 
 
 def _without_jumps(
-    problem: Problem,
-    training: TimedOrigins,
-    windows: TimedOrigins,
+    problem: Problem, training: TimedOrigins, windows: TimedOrigins
 ) -> IntArray:
     """Leave out windows of the split that hold what strengths chosen before it know nothing of.
 

@@ -97,14 +97,7 @@ class LinearPath(nn.Module):
         forecast = (own @ by_target).permute(2, 1, 0)
         if self.mixed_len:
             recent = distance[:, -self.mixed_len :].flatten(1)
-            features = torch.cat(
-                [
-                    recent,
-                    last,
-                    torch.ones_like(last[:, :1]),
-                ],
-                dim=1,
-            )
+            features = torch.cat([recent, last, torch.ones_like(last[:, :1])], dim=1)
             mixed = self.mixed.T @ features.T  # (pred_len · n_targets, batch)
             forecast = forecast + mixed.T.reshape(forecast.shape)
         return forecast
@@ -114,8 +107,7 @@ class LinearPath(nn.Module):
         if self.phases is None or calendar is None:
             return 0.0
         return self.phases(
-            distance[..., : distance.shape[-1] - self.n_known],
-            calendar[:, 0],
+            distance[..., : distance.shape[-1] - self.n_known], calendar[:, 0]
         )
 
     def _effect(self, values: Tensor, calendar: Tensor | None) -> Tensor:
@@ -150,11 +142,7 @@ class _Calendar(nn.Module):
         categories: calendar fields first, (batch, length, n_categories), int64.
         """
         effect = CalendarEffect(
-            self.level,
-            self.known,
-            self.bounds,
-            self.places,
-            year=self.year,
+            self.level, self.known, self.bounds, self.places, year=self.year
         )
         return effect.of_rows(known, number_cells(self.places, categories))
 
@@ -228,12 +216,7 @@ class Phases(nn.Module):
         by_column = distance[:, -len(self.own) :].permute(2, 1, 0)
         own = self.own.T @ by_column[:n_targets]
         others = (self.others.T @ by_column).flatten(0, 1)
-        others = torch.cat(
-            [
-                others,
-                torch.ones_like(by_column[0, :1]),
-            ]
-        )
+        others = torch.cat([others, torch.ones_like(by_column[0, :1])])
         read = torch.cat([own, others.expand(n_targets, -1, -1)], dim=1)
         return (waves[:, None] * read[:, None]).flatten(1, 2)
 

@@ -135,9 +135,7 @@ def _learn_ridges(
 
 
 def _phases_of(
-    layout: PhaseMaps,
-    ridge: Decomposition,
-    choice: _StrengthAndShare,
+    layout: PhaseMaps, ridge: Decomposition, choice: _StrengthAndShare
 ) -> PhaseMaps | None:
     """Return the maps of a ridge; None where they have no share."""
     if not choice.share:
@@ -217,9 +215,7 @@ class _Leftovers(NamedTuple):
 
 
 def _residuals(
-    problem: Problem,
-    maps: PhaseMaps,
-    period: _Period,
+    problem: Problem, maps: PhaseMaps, period: _Period
 ) -> Iterator[_Leftovers]:
     """Compute what a fit leaves of windows, chunk by chunk."""
     path = LinearPath(period.fit)
@@ -238,12 +234,7 @@ def _residuals(
         )
 
 
-def _learn(
-    problem: Problem,
-    maps: PhaseMaps,
-    part: float,
-    period: _Period,
-) -> Sums:
+def _learn(problem: Problem, maps: PhaseMaps, part: float, period: _Period) -> Sums:
     """Add up what the maps read of a part of the windows, and what the fit leaves."""
     sums = Sums.of_sizes(
         problem.n_targets, _n_features(problem, maps), problem.pred_len
@@ -251,12 +242,7 @@ def _learn(
     n_most = int(part * len(period.windows.origins)) + 1
     for left in _residuals(problem, maps, period.thinned(n_most)):
         for j, features in enumerate(left.features):
-            sums.add(
-                j,
-                features,
-                left.y[:, :, j],
-                left.weight[:, :, j],
-            )
+            sums.add(j, features, left.y[:, :, j], left.weight[:, :, j])
     return sums
 
 
@@ -304,10 +290,7 @@ def _stretch_losses(
 
 
 def _losses(
-    problem: Problem,
-    maps: PhaseMaps,
-    period: _Period,
-    ridges: Decomposition,
+    problem: Problem, maps: PhaseMaps, period: _Period, ridges: Decomposition
 ) -> Float64Array:
     """Return squared errors of windows by strength and share, (n, n_strengths * n_shares)."""
     shares = np.array(SHARES)

@@ -42,10 +42,7 @@ class TimedOrigins(NamedTuple):
 
     def take(self, places: Any) -> TimedOrigins:
         """Return some of them, by a slice, numbers or a mask."""
-        return TimedOrigins(
-            self.origins[places],
-            self.steps[places],
-        )
+        return TimedOrigins(self.origins[places], self.steps[places])
 
     def ending_before(self, split: int | None, pred_len: int) -> TimedOrigins:
         """Return those, in order of time, whose truths all lie before a split; all without one."""
@@ -107,9 +104,7 @@ class Problem(NamedTuple):
 
 
 def gather(
-    problem: Problem,
-    origins: IntArray,
-    n_most: int = 2_000_000,
+    problem: Problem, origins: IntArray, n_most: int = 2_000_000
 ) -> Iterator[WindowDistances]:
     """Read windows in the order of their rows, in chunks of 16 MB and `n_most` windows at most."""
     length = problem.seq_len + problem.pred_len
@@ -141,13 +136,7 @@ def _read_windows(problem: Problem, origins: IntArray) -> WindowDistances:
         weight = np.ones_like(future)
     else:
         weight = problem.weight[rows[:, seq_len:]].astype(float)
-    return WindowDistances(
-        past,
-        future,
-        last,
-        weight,
-        origins,
-    )
+    return WindowDistances(past, future, last, weight, origins)
 
 
 def remaining(problem: Problem, rows: IntArray) -> Float64Array:
@@ -187,9 +176,7 @@ class Equations(NamedTuple):
         """Decompose the equations, to forecast by many strengths."""
         values, vectors = eigenvectors(self.gram)
         return Decomposition(
-            np.maximum(values, 0),
-            vectors,
-            product(vectors.swapaxes(1, 2), self.cross),
+            np.maximum(values, 0), vectors, product(vectors.swapaxes(1, 2), self.cross)
         )
 
 
@@ -239,12 +226,7 @@ class Sums(NamedTuple):
     weight: Float64Array
 
     @classmethod
-    def of_sizes(
-        cls,
-        n_groups: int,
-        n_features: int,
-        n_outputs: int,
-    ) -> Sums:
+    def of_sizes(cls, n_groups: int, n_features: int, n_outputs: int) -> Sums:
         """Start from nothing."""
         return cls(
             gram=np.zeros((n_groups, n_features, n_features)),
@@ -268,11 +250,7 @@ class Sums(NamedTuple):
             yield cls.total(parts[:i] + parts[i + 1 :])
 
     def add(
-        self,
-        group: int,
-        features: Floats,
-        future: Float64Array,
-        weight: Float64Array,
+        self, group: int, features: Floats, future: Float64Array, weight: Float64Array
     ) -> None:
         """Add some windows, (n, …) each, as many as fit in memory."""
         of_window = weight.mean(axis=1, keepdims=True).astype(features.dtype)
@@ -299,19 +277,12 @@ class Sums(NamedTuple):
         features = mixed_features(windows, length=length)
         n = len(features)
         self.add(
-            0,
-            features,
-            windows.future.reshape(n, -1),
-            windows.weight.reshape(n, -1),
+            0, features, windows.future.reshape(n, -1), windows.weight.reshape(n, -1)
         )
 
     def of_features(self, used: slice) -> Sums:
         """Return the sums of some features."""
-        return Sums(
-            self.gram[:, used, used],
-            self.cross[:, used],
-            self.weight,
-        )
+        return Sums(self.gram[:, used, used], self.cross[:, used], self.weight)
 
     def means(self) -> Equations:
         """Return `gram` and `cross`, each group per unit of its own weight."""
@@ -319,8 +290,7 @@ class Sums(NamedTuple):
         weight = np.maximum(self.weight, 1e-300)
         of_group = weight.mean(axis=1)
         return Equations(
-            self.gram / of_group[:, None, None],
-            self.cross / weight[:, None],
+            self.gram / of_group[:, None, None], self.cross / weight[:, None]
         )
 
     def shared(self) -> Sums:
@@ -332,9 +302,5 @@ def mixed_features(windows: WindowDistances, *, length: int) -> Float64Array:
     """Lay out distances of all columns row by row, then the last values, then 1: (n, features)."""
     n, seq_len, _ = windows.past.shape
     return np.column_stack(
-        [
-            windows.past[:, seq_len - length :].reshape(n, -1),
-            windows.last,
-            np.ones(n),
-        ]
+        [windows.past[:, seq_len - length :].reshape(n, -1), windows.last, np.ones(n)]
     )

@@ -174,9 +174,7 @@ class RecursiveForecaster:
         outputs = self._forecast_all(buffer, needed, origins)
         ahead = steps - start
         return ForecastSteps(
-            outputs[of_request, ahead],
-            buffer.rows.values[rows + ahead],
-            held,
+            outputs[of_request, ahead], buffer.rows.values[rows + ahead], held
         )
 
     def filled(self, observed: Observed) -> Float32Array:
@@ -201,11 +199,7 @@ class RecursiveForecaster:
         return targets
 
     def _build_buffer(
-        self,
-        observed: Observed,
-        place: Placement,
-        segment: IntArray,
-        start: IntArray,
+        self, observed: Observed, place: Placement, segment: IntArray, start: IntArray
     ) -> _BlockRows:
         """Lay out the rows of blocks with what is known; unknown targets are held at their last."""
         n_targets = self.sizes.n_targets
@@ -226,21 +220,11 @@ class RecursiveForecaster:
             known[rows[observed.filled]] = False
         # 3. Hold the others until they are forecast.
         missing = _hold_targets(segments, n_targets)
-        laid_out = Rows(
-            segments.values,
-            segments.series,
-            segments.steps,
-            begin,
-            known,
-        )
+        laid_out = Rows(segments.values, segments.series, segments.steps, begin, known)
         return _BlockRows(segments, laid_out, missing, until)
 
     def _empty_rows(
-        self,
-        place: Placement,
-        segment: IntArray,
-        start: IntArray,
-        until: IntArray,
+        self, place: Placement, segment: IntArray, start: IntArray, until: IntArray
     ) -> Timeline:
         """Return the segments of blocks and of their contexts, without values."""
         first_start = place.begin.copy()
@@ -260,11 +244,7 @@ class RecursiveForecaster:
         )
 
     def _put_in(
-        self,
-        segments: Timeline,
-        place: Placement,
-        rows: IntArray,
-        given: Float32Array,
+        self, segments: Timeline, place: Placement, rows: IntArray, given: Float32Array
     ) -> IntArray:
         """Put in rows of the history, and over them those of X; return the former, -1 for none."""
         values = segments.values
@@ -335,10 +315,7 @@ class RecursiveForecaster:
         )
 
     def _forecast_all(
-        self,
-        buffer: _BlockRows,
-        runs: MissingRuns,
-        origins: IntArray,
+        self, buffer: _BlockRows, runs: MissingRuns, origins: IntArray
     ) -> Float32Array:
         """Fill gaps, then forecast the origins that are asked for, some of them in gaps."""
         made, outputs = self._fill(buffer, runs)
@@ -350,9 +327,7 @@ class RecursiveForecaster:
         return np.concatenate(outputs)[place]
 
     def _fill(
-        self,
-        buffer: _BlockRows,
-        runs: MissingRuns,
+        self, buffer: _BlockRows, runs: MissingRuns
     ) -> tuple[IntArray, list[Float32Array]]:
         """Write the forecasts of gaps into the rows, turn by turn; return origins and outputs."""
         targets = buffer.rows.values[:, : self.sizes.n_targets]  # a view
@@ -369,9 +344,7 @@ class RecursiveForecaster:
             run, step = count_up(lengths)
             rows = origins[run] + step
             targets[rows] = np.where(
-                buffer.missing[rows],
-                y_pred[run, step],
-                targets[rows],
+                buffer.missing[rows], y_pred[run, step], targets[rows]
             )
         return runs.origins, outputs
 
@@ -392,21 +365,14 @@ def _hold_targets(segments: Timeline, n_targets: int) -> BoolArray:
 
 
 def block_starts(
-    place: Placement,
-    segment: IntArray,
-    steps: IntArray,
-    pred_len: int,
+    place: Placement, segment: IntArray, steps: IntArray, pred_len: int
 ) -> IntArray:
     """Find the origin, as a step, of the block that each step of a segment is in."""
     anchor = place.anchor[segment]
     return anchor + (steps - anchor) // pred_len * pred_len
 
 
-def _last_steps(
-    place: Placement,
-    segment: IntArray,
-    steps: IntArray,
-) -> IntArray:
+def _last_steps(place: Placement, segment: IntArray, steps: IntArray) -> IntArray:
     """Find each segment's last step; the least number of all where it has none."""
     last = np.full_like(place.anchor, np.iinfo(np.int64).min)
     np.maximum.at(last, segment, steps)

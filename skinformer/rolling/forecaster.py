@@ -74,12 +74,7 @@ class StepForecaster:
         # The head of a classifier forecasts no values.
         if not self.head.in_units:
             return Bounds.of_classes(self.history)
-        return Bounds.of(
-            self.history,
-            self.scaler,
-            self.closures,
-            self.sizes.n_targets,
-        )
+        return Bounds.of(self.history, self.scaler, self.closures, self.sizes.n_targets)
 
     def point(self, outputs: Any) -> Any:
         """Return the one value of what is forecast that is fed back."""
@@ -147,10 +142,7 @@ class StepForecaster:
         return outputs.astype(np.float64), held
 
     def _set_zeros(
-        self,
-        outputs: Float32Array,
-        values: Float32Array,
-        requested: RequestedSteps,
+        self, outputs: Float32Array, values: Float32Array, requested: RequestedSteps
     ) -> None:
         """Forecast zero where the time or a column known ahead says that nothing happens."""
         series = requested.series(self.history.n_series)
@@ -160,10 +152,7 @@ class StepForecaster:
             self.set_constant(outputs, *zeros)
 
     def set_constant(
-        self,
-        outputs: Float32Array,
-        where: BoolArray,
-        value: Float32Array,
+        self, outputs: Float32Array, where: BoolArray, value: Float32Array
     ) -> None:
         """Put a value, (n, n_targets), in the place of some outputs, (n, n_targets, *shape)."""
         n_axes = len(self.head.outputs)
@@ -252,9 +241,7 @@ class StepForecaster:
             differs[:, : table.n_targets] &= history.weight[rows] > 0
         end_step = history.end_step.max(keepdims=True)
         checks.check_not_reset(
-            np.any(differs, axis=1),
-            clock.labels(end_step)[0],
-            clock.freq,
+            np.any(differs, axis=1), clock.labels(end_step)[0], clock.freq
         )
 
     def _recursive_forecaster(

@@ -22,9 +22,7 @@ def nothing_observed(history: Timeline) -> Observed:
 
 
 def without_early(
-    table: Table,
-    observed: Observed,
-    history: Timeline,
+    table: Table, observed: Observed, history: Timeline
 ) -> tuple[Table, Observed]:
     """Drop rows before the stored history of series that X has later rows of."""
     early = find_early(table, history)
@@ -34,11 +32,7 @@ def without_early(
     return table.take(kept), observed.take(kept)
 
 
-def after_observed(
-    place: Placement,
-    observed: Observed,
-    n_targets: int,
-) -> Placement:
+def after_observed(place: Placement, observed: Observed, n_targets: int) -> Placement:
     """Move the anchor of each segment behind the last observed target of X."""
     anchor = place.begin.copy()
     missing = np.isnan(observed.values[:, :n_targets])
@@ -48,11 +42,7 @@ def after_observed(
     return place._replace(anchor=anchor)
 
 
-def without_later(
-    observed: Observed,
-    place: Placement,
-    sizes: ModelSizes,
-) -> Observed:
+def without_later(observed: Observed, place: Placement, sizes: ModelSizes) -> Observed:
     """Make past-only values that X holds after the origin NaN."""
     values = observed.values.copy()
     is_ahead = observed.steps >= place.anchor[observed.segment]
@@ -62,11 +52,7 @@ def without_later(
     return observed._replace(values=values)
 
 
-def steps_of_rows(
-    observed: Observed,
-    place: Placement,
-    otherwise: int,
-) -> IntArray:
+def steps_of_rows(observed: Observed, place: Placement, otherwise: int) -> IntArray:
     """Count the steps of each segment from its origin to its last row of X.
 
     A segment that has no row after its origin is forecast as far as the one that goes farthest, and
@@ -139,11 +125,7 @@ def check_known_ahead(
         raise_unknown_ahead(roles.source_of(varying[0]), missing.sum(), label)
 
 
-def _missing_ahead(
-    observed: Observed,
-    place: Placement,
-    n_steps: int,
-) -> BoolArray:
+def _missing_ahead(observed: Observed, place: Placement, n_steps: int) -> BoolArray:
     """Whether X has no row for the first steps from each origin on, (n_segments, n_steps)."""
     missing = np.ones((len(place.anchor), n_steps), dtype=bool)
     segment = observed.segment

@@ -58,11 +58,7 @@ class MissingRuns(NamedTuple):
 
 
 def find_missing_runs(
-    unknown: BoolArray,
-    *,
-    seq_len: int,
-    pred_len: int,
-    longest: int | None,
+    unknown: BoolArray, *, seq_len: int, pred_len: int, longest: int | None
 ) -> MissingRuns:
     """Find the forecasts that fill unknown rows, in one pass over the rows.
 
@@ -86,9 +82,7 @@ def find_missing_runs(
 
 
 def _split_gaps(
-    unknown: BoolArray,
-    pred_len: int,
-    longest: int | None,
+    unknown: BoolArray, pred_len: int, longest: int | None
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Split gaps into forecasts: their origins and lengths, and the number of each gap's first."""
     changes = np.diff(unknown, prepend=False, append=False)
@@ -116,11 +110,7 @@ def count_up(lengths: IntArray) -> tuple[IntArray, IntArray]:
     return run, np.arange(len(run)) - begin[run]
 
 
-def _begins_chain(
-    origins: IntArray,
-    lengths: IntArray,
-    seq_len: int,
-) -> BoolArray:
+def _begins_chain(origins: IntArray, lengths: IntArray, seq_len: int) -> BoolArray:
     """Whether forecasts have no filled row in their contexts."""
     begins = np.ones(len(origins), dtype=bool)
     ends = origins + lengths

@@ -10,9 +10,7 @@ from skinformer.timeline.windows import origins_between
 
 
 def forecast_origins(
-    forecaster: StepForecaster,
-    origins: IntArray,
-    horizon: IntArray,
+    forecaster: StepForecaster, origins: IntArray, horizon: IntArray
 ) -> tuple[Float64Array, HeldValues]:
     """Forecast the steps after many rows of the history, at a cost linear in these.
 
@@ -39,9 +37,7 @@ def forecast_origins(
 
 
 def _request(
-    forecaster: StepForecaster,
-    origins: IntArray,
-    horizon: IntArray,
+    forecaster: StepForecaster, origins: IntArray, horizon: IntArray
 ) -> RequestedSteps:
     """Lay out a segment for each origin, with its context and what is known ahead."""
     history = forecaster.history
@@ -70,10 +66,7 @@ def _request(
 
 
 def _observe(
-    forecaster: StepForecaster,
-    rows: IntArray,
-    segment: IntArray,
-    origins: IntArray,
+    forecaster: StepForecaster, rows: IntArray, segment: IntArray, origins: IntArray
 ) -> Observed:
     """Return what is known of rows at the origins of their segments.
 

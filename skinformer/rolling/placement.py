@@ -31,12 +31,7 @@ class Placement(NamedTuple):
 def after_history(timeline: Timeline) -> Placement:
     """Place forecasts directly after the stored history: one segment a series, from its end on."""
     end = timeline.end_step
-    return Placement(
-        np.arange(len(end)),
-        end,
-        end,
-        np.ones(len(end), dtype=bool),
-    )
+    return Placement(np.arange(len(end)), end, end, np.ones(len(end), dtype=bool))
 
 
 def find_early(table: Table, timeline: Timeline) -> BoolArray:
@@ -49,10 +44,7 @@ def find_early(table: Table, timeline: Timeline) -> BoolArray:
 
 
 def place_rows(
-    table: Table,
-    timeline: Timeline,
-    observed: BoolArray,
-    farthest: int,
+    table: Table, timeline: Timeline, observed: BoolArray, farthest: int
 ) -> tuple[Placement, IntArray]:
     """Place the rows of X: the segments that X has rows of, and the segment of each row.
 

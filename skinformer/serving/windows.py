@@ -49,12 +49,7 @@ class _PlacedRows(NamedTuple):
     clock: Clock
     values: pd.DataFrame
 
-    def values_at(
-        self,
-        series: IntArray,
-        steps: IntArray,
-        first: int,
-    ) -> Float64Array:
+    def values_at(self, series: IntArray, steps: IntArray, first: int) -> Float64Array:
         """Return columns from the first one on, (n_windows, length, n); NaN without a row.
 
         series: (n_windows,); steps: (n_windows, length).
@@ -90,9 +85,7 @@ class _PlacedRows(NamedTuple):
 
 
 def window_inputs(
-    X: pd.DataFrame,
-    signature: Signature,
-    origins: Any = None,
+    X: pd.DataFrame, signature: Signature, origins: Any = None
 ) -> WindowInputs:
     """
     Make the inputs of an exported graph from rows.
@@ -223,10 +216,7 @@ def _make_clock(time: pd.Index, signature: Signature) -> Clock:
 
 
 def _check_steps(
-    index: pd.Index,
-    time: pd.Index,
-    steps: IntArray,
-    clock: Clock,
+    index: pd.Index, time: pd.Index, steps: IntArray, clock: Clock
 ) -> None:
     """Raise if rows lie between two steps, or two of them on one."""
     off = steps == OFF_GRID
@@ -264,11 +254,7 @@ def _split(
     if owner.hasnans:
         raise ValueError("X.index holds a missing series name: every row needs one.")
     series, names = pd.factorize(owner)
-    return (
-        series,
-        pd.Index(names, name=owner.name),
-        index.get_level_values(1),
-    )
+    return (series, pd.Index(names, name=owner.name), index.get_level_values(1))
 
 
 def _in_zone(time: Any, tz: str | None) -> Any:
@@ -306,9 +292,7 @@ def _last_origins(rows: _PlacedRows, signature: Signature) -> tuple[IntArray, In
 
 
 def _find_origins(
-    origins: Any,
-    rows: _PlacedRows,
-    signature: Signature,
+    origins: Any, rows: _PlacedRows, signature: Signature
 ) -> tuple[IntArray, IntArray]:
     """Place origins: the number of their series among those of X, and their steps."""
     if not isinstance(origins, pd.Index):
@@ -340,10 +324,7 @@ def _fitted_numbers(names: pd.Index | None, signature: Signature) -> IntArray:
 
 
 def _check_ahead(
-    ahead: Float64Array,
-    signature: Signature,
-    clock: Clock,
-    start: IntArray,
+    ahead: Float64Array, signature: Signature, clock: Clock, start: IntArray
 ) -> None:
     """Raise if a future covariate lacks a value in a step to forecast, and may not."""
     missing = np.argwhere(np.isnan(ahead))

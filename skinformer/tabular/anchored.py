@@ -54,10 +54,7 @@ class Sight(NamedTuple):
         return np.where(np.isnan(zero), 1.0, np.fmax(recent, least))
 
     def seen(
-        self,
-        features: Float64Array,
-        level: Float64Array,
-        unit: Float64Array,
+        self, features: Float64Array, level: Float64Array, unit: Float64Array
     ) -> Float64Array:
         """Return the features of pairs as they are seen."""
         if not self.n_relative:

@@ -26,11 +26,7 @@ class Bins(NamedTuple):
     borders: list[Float64Array]
 
 
-def bin_features(
-    features: Float64Array,
-    weights: Float64Array,
-    n_bins: int,
-) -> Bins:
+def bin_features(features: Float64Array, weights: Float64Array, n_bins: int) -> Bins:
     """Bin features by weighted quantiles.
 
     weights: of the rows; those of zero have no say.
@@ -77,11 +73,7 @@ def put_borders(boosted: Boosted, borders: list[Float64Array]) -> None:
         ]
 
 
-def _borders(
-    values: Float64Array,
-    weights: Float64Array,
-    n_bins: int,
-) -> Float64Array:
+def _borders(values: Float64Array, weights: Float64Array, n_bins: int) -> Float64Array:
     """Return the borders of bins of about one weight, or between all values that there are."""
     distinct = np.unique(values)
     if len(distinct) <= n_bins:

@@ -69,13 +69,7 @@ class Pairs(NamedTuple):
         """List every step and target of windows, in the order of (n, pred_len, n_targets)."""
         shape = (len(origins), pred_len, n_targets)
         window, ahead, target = np.indices(shape).reshape(3, -1)
-        return cls(
-            origins[window],
-            ahead,
-            target,
-            begin[window],
-            steps[window],
-        )
+        return cls(origins[window], ahead, target, begin[window], steps[window])
 
     def take(self, part: Any) -> Pairs:
         """Choose pairs, by a slice, numbers or a mask."""
@@ -171,12 +165,7 @@ class FeatureMaker:
         details[helpful[:40]] = 2 if len(helpful) <= 12 else 1
         return details
 
-    def make(
-        self,
-        values: Floats,
-        pairs: Pairs,
-        clock: Clock,
-    ) -> Float64Array:
+    def make(self, values: Floats, pairs: Pairs, clock: Clock) -> Float64Array:
         """Make the features of pairs: (n, n_features).
 
         NaN where nothing is known. The first ones are the anchors: the last value, the mean of the
@@ -208,10 +197,7 @@ class FeatureMaker:
         details = self._details()
         for j, detail in enumerate(details, start=n_past):
             features += _known_features(view, j, detail)
-        for j in range(
-            n_past + len(details),
-            n_past + columns.n_known,
-        ):
+        for j in range(n_past + len(details), n_past + columns.n_known):
             features.append(view.ahead(j, view.pairs.origin))
         # 4. What is usual.
         if self.calendar is not None:
@@ -223,11 +209,7 @@ class View:
     """Rows as pairs may see them: a feature is an array of pairs, (n,), from (n, k) numbers."""
 
     def __init__(
-        self,
-        values: Any,
-        pairs: Pairs,
-        maker: FeatureMaker,
-        clock: Clock,
+        self, values: Any, pairs: Pairs, maker: FeatureMaker, clock: Clock
     ) -> None:
         self.values = values
         self.pairs = pairs
@@ -249,10 +231,7 @@ class View:
         return self._read(column, rows, self.row + 1)
 
     def _read(
-        self,
-        column: int | IntArray,
-        rows: IntArray,
-        stop: IntArray,
+        self, column: int | IntArray, rows: IntArray, stop: IntArray
     ) -> Float64Array:
         """Read rows of each pair from its series' first one to `stop`; NaN for others."""
         rows = rows.T  # of all pairs, one after the other
@@ -302,10 +281,7 @@ def _target_features(view: View) -> list[AnyArray]:
 
 
 def _season_features(
-    view: View,
-    season: int,
-    phase: IntArray,
-    same_phase: Float64Array,
+    view: View, season: int, phase: IntArray, same_phase: Float64Array
 ) -> list[AnyArray]:
     """Make features of the target's phase in the last seasons, beside it, and of whole seasons."""
     target = view.pairs.target
@@ -339,11 +315,7 @@ def _effect_features(view: View, calendar: CalendarEffect) -> list[AnyArray]:
     return [usual, usual - _usual(view, calendar, ahead_of_phase)]
 
 
-def _usual(
-    view: View,
-    calendar: CalendarEffect,
-    ahead: IntArray,
-) -> Float64Array:
+def _usual(view: View, calendar: CalendarEffect, ahead: IntArray) -> Float64Array:
     """Read the effect on the targets of rows; before the series began it is the first row's."""
     pairs = view.pairs
     ahead = np.maximum(ahead, pairs.begin - pairs.origin)
@@ -357,31 +329,21 @@ def _usual(
 def _past_features(view: View, j: int) -> list[AnyArray]:
     """Make features of a column that is not known ahead."""
     last = view.pairs.origin - 1
-    features = [
-        view.before(j, last),
-        *view.before(j, view.phase).T,
-    ]
+    features = [view.before(j, last), *view.before(j, view.phase).T]
     if view.seasons:
         shortest = _window(last, view.seasons[0])
         features.append(_mean_known(view.before(j, shortest)))
     return features
 
 
-def _known_features(
-    view: View,
-    j: int,
-    detail: int,
-) -> list[AnyArray]:
+def _known_features(view: View, j: int, detail: int) -> list[AnyArray]:
     """Make features of a column known ahead: at the step, against phases before, and beside it."""
     now = view.ahead(j, view.row)
     features = [now]
     if detail > 0 and view.seasons:
         before = view.before(j, view.phase)
         features += list(now - before.T)
-        same_phase = _same_phase(
-            view.phase[:, -1],
-            view.seasons[-1],
-        )
+        same_phase = _same_phase(view.phase[:, -1], view.seasons[-1])
         usual = _mean_known(view.before(j, same_phase))
         features.append(now - usual)
     if detail > 1:

@@ -76,11 +76,7 @@ class TabularFit:
         for start in range(0, len(origins), n_windows):
             chunk = slice(start, start + n_windows)
             pairs = Pairs.of_windows(
-                origins[chunk],
-                begin[chunk],
-                steps[chunk],
-                pred_len,
-                n_targets,
+                origins[chunk], begin[chunk], steps[chunk], pred_len, n_targets
             )
             features = self.maker.make(values, pairs, clock)
             zero = self.zero[pairs.target]
@@ -121,12 +117,7 @@ def fit_tabular(
     """
     # 1. Draw the pairs of an origin and a step ahead, and make their features.
     maker = _make_maker(timeline, columns, plain, calendar)
-    pairs = _draw_training_pairs(
-        timeline,
-        maker,
-        missing,
-        random_state,
-    )
+    pairs = _draw_training_pairs(timeline, maker, missing, random_state)
     zeros = _find_zeros(timeline, columns.n_targets, missing, zero)
     training = _make_training(timeline, maker, pairs, zeros)
     errors = _anchor_errors(maker, training)
@@ -153,10 +144,7 @@ def fit_tabular(
             of_mean=of_mean,
         )
     return TabularFit(
-        maker,
-        _fit_members(training, plans, random_state),
-        _name(regressor),
-        zeros,
+        maker, _fit_members(training, plans, random_state), _name(regressor), zeros
     )
 
 
@@ -201,9 +189,7 @@ class _RegressorPlan(NamedTuple):
 
 
 def _fit_members(
-    training: _TrainingPairs,
-    plans: list[_RegressorPlan],
-    random_state: int,
+    training: _TrainingPairs, plans: list[_RegressorPlan], random_state: int
 ) -> tuple[Anchored, ...]:
     """Fit regressors beside each other."""
     fits = [partial(_fit_member, training, plan, random_state) for plan in plans]
@@ -211,9 +197,7 @@ def _fit_members(
 
 
 def _fit_member(
-    training: _TrainingPairs,
-    plan: _RegressorPlan,
-    random_state: int,
+    training: _TrainingPairs, plan: _RegressorPlan, random_state: int
 ) -> Anchored:
     """Fit one regressor to the distances from its level, in its unit."""
     sight = plan.sight
@@ -259,13 +243,7 @@ def _draw_training_pairs(
     """Draw pairs among all truths that may be learnt; raise where none is left."""
     begin = first_known(missing, timeline.first_row)
     end = timeline.first_row[1:]
-    usable = _usable(
-        timeline,
-        maker,
-        begin,
-        end,
-        missing,
-    )
+    usable = _usable(timeline, maker, begin, end, missing)
     if not len(usable):
         raise ValueError("no actual value is left to learn from: pass more rows.")
     return draw_pairs(
@@ -329,13 +307,7 @@ def draw_pairs(
     farthest_ahead = np.minimum(sizes.pred_len, row - start)
     ahead = (generator.random(n_pairs) * farthest_ahead).astype(int)
     origin = row - ahead
-    return Pairs(
-        origin,
-        ahead,
-        target,
-        start,
-        timeline.steps_of(origin),
-    )
+    return Pairs(origin, ahead, target, start, timeline.steps_of(origin))
 
 
 def _find_zeros(
@@ -354,10 +326,7 @@ def _find_zeros(
 
 
 def _make_training(
-    timeline: Timeline,
-    maker: FeatureMaker,
-    pairs: Pairs,
-    zeros: Float64Array,
+    timeline: Timeline, maker: FeatureMaker, pairs: Pairs, zeros: Float64Array
 ) -> _TrainingPairs:
     """Make the features of pairs, and read their truths."""
     rows = pairs.origin + pairs.ahead
@@ -411,17 +380,13 @@ def _plan_trees(
         _steady_sight(maker, training, steady), medians, of_mean=of_mean
     )
     of_means = _RegressorPlan(
-        Sight(closest, maker.n_own),
-        means,
-        n_unseen=maker.n_of_effect,
+        Sight(closest, maker.n_own), means, n_unseen=maker.n_of_effect
     )
     return [of_medians, of_means]
 
 
 def _steady_sight(
-    maker: FeatureMaker,
-    training: _TrainingPairs,
-    anchor: int | None,
+    maker: FeatureMaker, training: _TrainingPairs, anchor: int | None
 ) -> Sight:
     """Return how the first of the boosted trees see pairs: where targets multiply, as multiples."""
     if maker.recent_mean is None or np.isnan(training.zero).all():

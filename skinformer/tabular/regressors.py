@@ -108,10 +108,7 @@ class ReadyRegressor:
         return self
 
     def raise_to_mean(
-        self,
-        features: Float64Array,
-        y: Float64Array,
-        weights: Float64Array | None,
+        self, features: Float64Array, y: Float64Array, weights: Float64Array | None
     ) -> None:
         """Add the mean of what boosted trees leave to all that they forecast.
 

@@ -15,10 +15,7 @@ from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
 
 def unhelpful_columns(
-    maker: FeatureMaker,
-    features: Float64Array,
-    y: Float64Array,
-    steps: IntArray,
+    maker: FeatureMaker, features: Float64Array, y: Float64Array, steps: IntArray
 ) -> tuple[int, ...]:
     """Find the columns known ahead that explain nothing of what the target's own past leaves.
 
@@ -36,13 +33,7 @@ def unhelpful_columns(
     some = slice(None, None, math.ceil(len(y) / n_most))
     # The earliest two thirds are learnt, the others judge.
     late = steps[some] >= np.quantile(steps[some], 2 / 3)
-    helpful = _are_helpful(
-        groups,
-        maker.n_own,
-        features[some],
-        y[some],
-        late,
-    )
+    helpful = _are_helpful(groups, maker.n_own, features[some], y[some], late)
     return tuple(np.flatnonzero(~helpful).tolist())
 
 
@@ -85,20 +76,13 @@ def _late_error(
 
 
 def _forecast(
-    features: Float64Array,
-    y: Float64Array,
-    learnt: BoolArray,
-    *,
-    n_trees: int,
+    features: Float64Array, y: Float64Array, learnt: BoolArray, *, n_trees: int
 ) -> Float64Array:
     """Forecast all pairs by trees that are fitted to some of them."""
     unknown = np.isnan(features[learnt]).all(axis=0)
     seen = features[:, ~unknown]
     trees = HistGradientBoostingRegressor(
-        max_iter=n_trees,
-        max_leaf_nodes=15,
-        early_stopping=False,
-        random_state=0,
+        max_iter=n_trees, max_leaf_nodes=15, early_stopping=False, random_state=0
     )
     with threads_for(0):
         trees.fit(seen[learnt], y[learnt])

@@ -99,9 +99,7 @@ def classifier_from_arrays(
     if classes.dtype != np.int64 or len(classes) < 2 or (np.diff(classes) <= 0).any():
         raise ValueError("classes ascend")
     stub = HistGradientBoostingClassifier(
-        max_iter=1,
-        early_stopping=False,
-        random_state=0,
+        max_iter=1, early_stopping=False, random_state=0
     )
     stub.fit(np.zeros((len(classes), trees.n_features)), classes)
     return _with_trees(stub, trees)

@@ -7,10 +7,7 @@ import numpy as np
 from skinformer.timeline.arrays import AnyArray, Float64Array
 
 
-def find_bounds(
-    values: AnyArray,
-    n_targets: int,
-) -> tuple[Float64Array, Float64Array]:
+def find_bounds(values: AnyArray, n_targets: int) -> tuple[Float64Array, Float64Array]:
     """Find the bounds of plausible values of covariates: a rain gauge once has 9831.
 
     Lowest and highest values, (n_columns,) each: as far beyond what all but a thousandth of the

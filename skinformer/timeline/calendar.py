@@ -114,10 +114,7 @@ def choose_fields(index: Index) -> tuple[str, ...]:
     return tuple(chosen)
 
 
-def year_fields(
-    index: Index,
-    fields: Sequence[str],
-) -> tuple[str, ...] | None:
+def year_fields(index: Index, fields: Sequence[str]) -> tuple[str, ...] | None:
     """Name the calendar fields that distinguish days of the year, beside those that are read.
 
     None with less than two years, or steps of a week or more.
@@ -146,10 +143,7 @@ def _span(index: Index) -> tuple[float, float]:
     return float(step), days + float(step)
 
 
-def calendar_values(
-    index: Index,
-    fields: Sequence[str],
-) -> NDArray[np.int16]:
+def calendar_values(index: Index, fields: Sequence[str]) -> NDArray[np.int16]:
     """Read calendar fields off a dated index, in its local time: (n, n_fields), int16, from 0."""
     values = np.empty((len(index), len(fields)), dtype=np.int16)
     for j, name in enumerate(fields):
@@ -158,9 +152,7 @@ def calendar_values(
 
 
 def calendar_at(
-    clock: Clock,
-    steps: IntArray,
-    fields: Sequence[str],
+    clock: Clock, steps: IntArray, fields: Sequence[str]
 ) -> NDArray[np.int16]:
     """Read calendar fields of a clock's steps, in any order: (*steps.shape, n_fields), from 0.
 

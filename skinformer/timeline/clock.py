@@ -121,9 +121,7 @@ class PeriodClock(Clock):
         """Return the periods of steps."""
         ordinals = self.origin.ordinal + steps * self.freq.n
         return PeriodIndex.from_ordinals(  # type: ignore[attr-defined]
-            ordinals,
-            freq=self.freq,
-            name=self.name,
+            ordinals, freq=self.freq, name=self.name
         )
 
 
@@ -203,11 +201,7 @@ class WallClock(Clock):
 
     def _grid(self, before: int, after: int) -> DatetimeIndex:
         """Make the labels of steps -before … after."""
-        past = date_range(
-            end=self.wall,
-            periods=before + 2,
-            freq=self.freq,
-        )
+        past = date_range(end=self.wall, periods=before + 2, freq=self.freq)
         # An offset may not lead back from the origin to itself: business hours from closing time.
         past = past[past < self.wall]
         past = past[len(past) - before :]
@@ -276,14 +270,7 @@ class OpenClock(Clock):
 
 
 #: All kinds.
-CLOCKS = (
-    IntegerClock,
-    RowClock,
-    PeriodClock,
-    ElapsedClock,
-    WallClock,
-    OpenClock,
-)
+CLOCKS = (IntegerClock, RowClock, PeriodClock, ElapsedClock, WallClock, OpenClock)
 
 
 def clock_for(index: Index, freq: Any) -> Clock:
@@ -448,11 +435,7 @@ def short_label(label: Any) -> str:
     return f"{label:%Y-%m-%d %H:%M}".removesuffix(" 00:00")
 
 
-def join_series(
-    names: Index | None,
-    codes: IntArray,
-    labels: Index,
-) -> Index:
+def join_series(names: Index | None, codes: IntArray, labels: Index) -> Index:
     """Put the names of a panel's series before labels of time; the labels alone without names.
 
     >>> names, days = pd.Index(["a", "b"], name="site"), pd.Index([7, 8], name="day")

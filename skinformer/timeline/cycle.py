@@ -70,12 +70,7 @@ class CalendarEffect(NamedTuple):
             effect = effect + known[..., j, None] * self.known[time, j]
         return effect
 
-    def at(
-        self,
-        known: Float64Array,
-        steps: IntArray,
-        clock: Clock,
-    ) -> Float64Array:
+    def at(self, known: Float64Array, steps: IntArray, clock: Clock) -> Float64Array:
         """Add up effects of steps, (n, n_targets); NaN counts as the mean, `bounds` hold."""
         low, high = self.bounds
         known = np.nan_to_num(known).clip(low, high)
@@ -84,10 +79,7 @@ class CalendarEffect(NamedTuple):
 
 
 def find_cycle(
-    fields: Sequence[str],
-    values: AnyArray,
-    *,
-    years: bool = False,
+    fields: Sequence[str], values: AnyArray, *, years: bool = False
 ) -> Cycle | None:
     """Find the cycle that calendar fields go through, from their values in training rows.
 
@@ -130,9 +122,7 @@ def find_cycle(
 
 
 def _place_times(
-    places: dict[str, IntArray],
-    fields: Sequence[str],
-    values: AnyArray,
+    places: dict[str, IntArray], fields: Sequence[str], values: AnyArray
 ) -> int:
     """Set what hours and minutes add to a cell's number, and return how many times a day has."""
     if "hour" not in fields:

@@ -11,10 +11,7 @@ from skinformer.timeline.clock import wall_times
 _DAY = np.timedelta64(1, "D")
 
 
-def holiday_values(
-    index: Any,
-    places: tuple[str, ...],
-) -> Float64Array:
+def holiday_values(index: Any, places: tuple[str, ...]) -> Float64Array:
     """Return holidays in each row's local time: (n, 3 n_places), named by `holiday_columns`.
 
     Of periods longer than a day how many holidays they hold; other rows are of one day. Beside
@@ -40,10 +37,7 @@ def holiday_values(
 
 
 def _values_of_place(
-    start: Any,
-    stop: Any,
-    days: Any,
-    weekmask: list[bool],
+    start: Any, stop: Any, days: Any, weekmask: list[bool]
 ) -> IntArray:
     """Count holidays from first to last days, and find free days beside them, (n, 3).
 
@@ -71,10 +65,7 @@ def _check_days(index: pd.Index) -> None:
         )
 
 
-def _days_off(
-    place: str,
-    years: range,
-) -> tuple[Any, list[bool]]:
+def _days_off(place: str, years: range) -> tuple[Any, list[bool]]:
     """Return the holidays of some years, sorted, and which days of the week are workdays."""
     try:
         import holidays

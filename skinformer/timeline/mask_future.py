@@ -4,11 +4,7 @@ from typing import Any
 
 
 def mask_future(
-    values: Any,
-    *,
-    n_future: int,
-    hidden: slice | list[int],
-    fill: float,
+    values: Any, *, n_future: int, hidden: slice | list[int], fill: float
 ) -> Any:
     """Hide columns in the last rows of each window, or one table, in a copy.
 

@@ -65,12 +65,7 @@ def _length(step: Any) -> Timedelta | None:
     return Timedelta(step) if is_elapsed(step) else None
 
 
-def _never_observed(
-    places: IntArray,
-    length: int,
-    *,
-    longest_gap: int,
-) -> BoolArray:
+def _never_observed(places: IntArray, length: int, *, longest_gap: int) -> BoolArray:
     """Return which phases of a season never had a row, and had enough chances, (length,).
 
     Places are whole numbers of steps, ascending. Longer gaps, such as a closed month, are none.
@@ -128,10 +123,7 @@ def find_closed_dates(clock: Clock, steps: IntArray) -> tuple[int, ...]:
 
 
 def open_steps(
-    clock: Clock,
-    first: int,
-    n: int,
-    closed_dates: tuple[int, ...],
+    clock: Clock, first: int, n: int, closed_dates: tuple[int, ...]
 ) -> IntArray:
     """Return the next n steps from a first one on that do not lie at closed dates."""
     n_more = 0

@@ -12,9 +12,7 @@ _PARTS = 13  # of a long season
 
 
 def find_period(
-    values: Float64Array,
-    first_row: IntArray,
-    candidates: Sequence[int],
+    values: Float64Array, first_row: IntArray, candidates: Sequence[int]
 ) -> int:
     """Find the period, in rows, whose seasons say most about rows that they were not taken from.
 
@@ -52,11 +50,7 @@ def _find(
         for start in range(0, len(long_enough), n_in_memory):
             some = long_enough[start : start + n_in_memory]
             changes = _changes(
-                values,
-                first_row[some],
-                first_row[some + 1],
-                period,
-                n_joined,
+                values, first_row[some], first_row[some + 1], period, n_joined
             )
             gain[some] = _gains(changes)
         if np.maximum(gain, 0).sum() > least_gain * n_series:
@@ -83,11 +77,7 @@ def _gains(changes: Float64Array) -> Float64Array:
 
 
 def _changes(
-    values: Float64Array,
-    begin: IntArray,
-    end: IntArray,
-    period: int,
-    n_joined: int,
+    values: Float64Array, begin: IntArray, end: IntArray, period: int, n_joined: int
 ) -> Float64Array:
     """Return changes between means of so many rows, (n, n_seasons, n_changes).
 

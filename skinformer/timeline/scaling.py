@@ -54,12 +54,7 @@ class Scaler:
             out[:, j] = values
         return out
 
-    def forward(
-        self,
-        column: AnyArray,
-        series: IntArray,
-        j: int,
-    ) -> AnyArray:
+    def forward(self, column: AnyArray, series: IntArray, j: int) -> AnyArray:
         """Transform column j as it is before it is standardised."""
         if self.targets is None:
             return column
@@ -72,11 +67,7 @@ class Scaler:
         return self.targets.logs[:, j]
 
     def _check_range(
-        self,
-        column: AnyArray,
-        values: Float64Array,
-        owner: IntArray,
-        j: int,
+        self, column: AnyArray, values: Float64Array, owner: IntArray, j: int
     ) -> None:
         """Raise if a value lies so far from the mean that its square overflows in float32."""
         farthest = 1e18
@@ -143,11 +134,7 @@ class Scaler:
             scale[is_transformed] = 1.0
         return mean, scale
 
-    def updated(
-        self,
-        columns: list[AnyArray],
-        first_row: IntArray,
-    ) -> Scaler:
+    def updated(self, columns: list[AnyArray], first_row: IntArray) -> Scaler:
         """Update bounds by later rows: a series that has been below zero has none any more."""
         if self.targets is None:
             return self
@@ -156,11 +143,7 @@ class Scaler:
     def of_series(self, chosen: IntArray) -> Scaler:
         """Keep the numbers of some series."""
         targets = None if self.targets is None else self.targets.of_series(chosen)
-        return Scaler(
-            self.mean[chosen],
-            self.scale[chosen],
-            targets,
-        )
+        return Scaler(self.mean[chosen], self.scale[chosen], targets)
 
     def with_unseen(self) -> Scaler:
         """Append the scale of a series that training did not hold: the mean over all series.
@@ -178,9 +161,7 @@ class Scaler:
         distance = np.hypot(self.scale, apart)
         scale = _root_mean_square(distance, like)
         return Scaler(
-            np.vstack([self.mean, mean]),
-            np.vstack([self.scale, scale]),
-            targets,
+            np.vstack([self.mean, mean]), np.vstack([self.scale, scale]), targets
         )
 
 
@@ -237,9 +218,7 @@ class _Moments(NamedTuple):
         distance = np.abs(means - mean)
         spread = _root_mean_square(distance, np.True_)
         return _Moments(
-            np.full_like(self.mean, mean),
-            np.full_like(self.mean, spread),
-            self.seen,
+            np.full_like(self.mean, mean), np.full_like(self.mean, spread), self.seen
         )
 
     def lend(self, logs: BoolArray) -> None:
@@ -279,11 +258,7 @@ class _Moments(NamedTuple):
         return scale
 
 
-def _moments(
-    values: AnyArray,
-    owner: IntArray,
-    n_series: int,
-) -> _Moments:
+def _moments(values: AnyArray, owner: IntArray, n_series: int) -> _Moments:
     """Compute the moments of each series, without overflow."""
     values = values.astype(np.float64)
     size = np.zeros(n_series)
@@ -305,11 +280,7 @@ def _moments(
 
 def _root_mean_square(values: Float64Array, like: Any) -> Any:
     """Return the root mean square of values, not negative, that are marked, in the first axis."""
-    largest = values.max(
-        axis=0,
-        where=like,
-        initial=0,
-    )
+    largest = values.max(axis=0, where=like, initial=0)
     unit = _units(largest)
     with np.errstate(over="ignore"):  # of those that do not count
         squares = (values / unit) ** 2
@@ -325,10 +296,7 @@ def _units(sizes: Any) -> Any:
     return np.ldexp(1.0, below)
 
 
-def affine_link(
-    source: AnyArray,
-    truth: Float64Array,
-) -> tuple[float, float] | None:
+def affine_link(source: AnyArray, truth: Float64Array) -> tuple[float, float] | None:
     """Find slope and intercept that map a scaled column to its raw truth, (n,) each.
 
     None where the relation is not affine, to 1e-4 of the truth's range; rows with a NaN are left
@@ -349,10 +317,7 @@ def affine_link(
     return 1.0, float(truth[0] - source[0])
 
 
-def _fit_line(
-    source: Float64Array,
-    truth: Float64Array,
-) -> tuple[float, float] | None:
+def _fit_line(source: Float64Array, truth: Float64Array) -> tuple[float, float] | None:
     """Fit slope and intercept by least squares; None where they miss a value."""
     source_unit = _units(np.ptp(source))
     truth_unit = _units(np.ptp(truth))

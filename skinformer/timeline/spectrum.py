@@ -67,9 +67,7 @@ class _Changes(NamedTuple):
 
 
 def search_period(
-    series: Sequence[Float64Array],
-    *,
-    least_seasons: float = 2.25,
+    series: Sequence[Float64Array], *, least_seasons: float = 2.25
 ) -> int:
     """
     Find the season of series among all numbers of rows; 1 where they show none.

@@ -12,12 +12,7 @@ from skinformer.timeline.timeline import Table
 
 
 def split_rows(
-    table: Table,
-    *,
-    seq_len: int,
-    pred_len: int,
-    fraction: float,
-    n_forecasts: int = 1,
+    table: Table, *, seq_len: int, pred_len: int, fraction: float, n_forecasts: int = 1
 ) -> IntArray | None:
     """
     Find the row at which the validation split of each series begins.
@@ -84,12 +79,7 @@ def _share(length: IntArray, fraction: float) -> int:
     return math.ceil(rest / (n_series - place))
 
 
-def _with_moves(
-    table: Table,
-    known: IntArray,
-    parted: BoolArray,
-    n_rows: int,
-) -> int:
+def _with_moves(table: Table, known: IntArray, parted: BoolArray, n_rows: int) -> int:
     """Add the rows in which all series stand still at last, if they are half of the split.
 
     known: the row after each series' last truth; parted: which series have a split.
@@ -114,11 +104,7 @@ def _counted(table: Table) -> BoolArray:
 
 
 def series_with_truth(
-    table: Table,
-    split: IntArray | None,
-    *,
-    seq_len: int,
-    pred_len: int,
+    table: Table, split: IntArray | None, *, seq_len: int, pred_len: int
 ) -> tuple[BoolArray, BoolArray]:
     """
     Find the series that have a truth to train on, and those that have one to validate on.

@@ -119,12 +119,7 @@ class TargetScale:
         decreasing = [each.is_decreasing for each in self.transformers]
         return np.array(decreasing, dtype=bool)
 
-    def forward(
-        self,
-        values: AnyArray,
-        series: IntArray,
-        j: int,
-    ) -> AnyArray:
+    def forward(self, values: AnyArray, series: IntArray, j: int) -> AnyArray:
         """Transform column j, (n,); what is no target, or not transformed, is given as it is."""
         if j >= self.n_targets or not self.is_transformed[:, j].any():
             return values
@@ -172,11 +167,7 @@ class TargetScale:
         is_bounded = (self.floor == 0).all(axis=0)
         logs = is_bounded & (self.logs.mean(axis=0) > 0.5)
         floor = np.where(is_bounded, 0.0, -np.inf)
-        low = self.low.min(
-            axis=0,
-            where=self.logs,
-            initial=np.inf,
-        )
+        low = self.low.min(axis=0, where=self.logs, initial=np.inf)
         n_logs = np.maximum(self.logs.sum(axis=0), 1)
         smear = (self.smear * self.logs).sum(axis=0) / n_logs
         return replace(
@@ -189,11 +180,7 @@ class TargetScale:
             rise=_with_largest(self.rise, self.logs, logs),
         )
 
-    def updated(
-        self,
-        columns: list[AnyArray],
-        first_row: IntArray,
-    ) -> TargetScale:
+    def updated(self, columns: list[AnyArray], first_row: IntArray) -> TargetScale:
         """Update bounds by later rows: a series that has been below zero has none any more.
 
         Where logarithms are taken bounds stay. A series may have no rows.
@@ -215,9 +202,7 @@ class TargetScale:
 
 
 def observe_targets(
-    columns: list[AnyArray],
-    first_row: IntArray,
-    n_targets: int,
+    columns: list[AnyArray], first_row: IntArray, n_targets: int
 ) -> tuple[TargetScale, Float64Array]:
     """Find the bounds of targets, and the least value of each series, (n_series, n_targets).
 
@@ -247,10 +232,7 @@ def observe_targets(
 
 
 def fit_soft_clip(
-    scale: TargetScale,
-    columns: list[AnyArray],
-    first_row: IntArray,
-    n_steps: int,
+    scale: TargetScale, columns: list[AnyArray], first_row: IntArray, n_steps: int
 ) -> TargetScale:
     """Find where forecasts of logarithms are clipped softly: `top` and `rise`.
 
@@ -304,18 +286,12 @@ def _largest_rise(records: Float64Array, n_steps: int) -> float:
 
 
 def _with_largest(
-    table: Float64Array | None,
-    logs: BoolArray,
-    new: BoolArray,
+    table: Float64Array | None, logs: BoolArray, new: BoolArray
 ) -> Float64Array | None:
     """Append the largest number of the series that take logarithms, where a new one does."""
     if table is None:
         return None
-    largest = table.max(
-        axis=0,
-        where=logs,
-        initial=-np.inf,
-    )
+    largest = table.max(axis=0, where=logs, initial=-np.inf)
     row = np.where(new, largest, np.inf)
     return np.vstack([table, row])
 
@@ -326,9 +302,7 @@ def _is_negative(least: Float64Array, largest: Float64Array) -> BoolArray:
 
 
 def _reduce(
-    function: np.ufunc,
-    columns: list[AnyArray],
-    start: IntArray,
+    function: np.ufunc, columns: list[AnyArray], start: IntArray
 ) -> Float64Array:
     """Reduce each column to one number of each series, NaN where all of its values are missing."""
     numbers = [function.reduceat(column, start) for column in columns]

@@ -156,11 +156,7 @@ class Table:
             if marked.any():
                 columns[j] = np.where(marked, np.nan, columns[j])
         weight = 1.0 if self.weight is None else self.weight
-        return replace(
-            self,
-            columns=columns,
-            weight=np.where(marks, 0.0, weight),
-        )
+        return replace(self, columns=columns, weight=np.where(marks, 0.0, weight))
 
 
 @dataclass(frozen=True)
@@ -222,12 +218,7 @@ class Timeline:
         row = self.first_row[owner] + place
         return np.where(held, row, -1)
 
-    def truths(
-        self,
-        rows: IntArray,
-        scaler: Scaler,
-        n_targets: int,
-    ) -> Float64Array:
+    def truths(self, rows: IntArray, scaler: Scaler, n_targets: int) -> Float64Array:
         """Return targets of rows, (n, n_targets), in their own units; NaN where none was seen."""
         series = self.series_of(rows)
         standardised = self.values[rows, :n_targets]
@@ -330,12 +321,7 @@ def are_consecutive(series: IntArray, steps: IntArray) -> bool:
     return bool(is_next.all() or is_next[np.diff(series) == 0].all())
 
 
-def build_timeline(
-    table: Table,
-    scaler: Scaler,
-    *,
-    fill_covariates: bool,
-) -> Timeline:
+def build_timeline(table: Table, scaler: Scaler, *, fill_covariates: bool) -> Timeline:
     """Standardise validated rows, in a float32 copy, and fill what is missing.
 
     Rows are sorted by series and step, consecutive within each series. Without ``fill_covariates``
@@ -349,13 +335,7 @@ def build_timeline(
     last_row = len(table.steps) - 1
     starts = np.minimum(first_row[:-1], last_row)
     first_step = table.steps[starts]
-    return Timeline(
-        values,
-        weight,
-        first_row,
-        first_step,
-        table.clock,
-    )
+    return Timeline(values, weight, first_row, first_step, table.clock)
 
 
 def runs(series: IntArray, n_series: int) -> IntArray:

@@ -17,10 +17,7 @@ def window_rows(first: IntArray, length: int) -> IntArray:
 
 
 def pasts(
-    values: Float64Array,
-    begin: IntArray,
-    origin: IntArray,
-    seq_len: int,
+    values: Float64Array, begin: IntArray, origin: IntArray, seq_len: int
 ) -> tuple[Float64Array, IntArray]:
     """Cut windows, (n, seq_len), that end before their origins, and count their real rows.
 
@@ -31,10 +28,7 @@ def pasts(
     return values[np.maximum(rows, begin[:, None])], length
 
 
-def real_rows(
-    length: IntArray,
-    n_rows: int,
-) -> BoolArray:
+def real_rows(length: IntArray, n_rows: int) -> BoolArray:
     """Return which rows of windows are real, the last ones, (n, n_rows).
 
     >>> real_rows(np.array([1]), 3)

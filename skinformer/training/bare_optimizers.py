@@ -70,11 +70,7 @@ class BareMuon(BareOptimizer, Muon):
         self._write(mean, unless_held_back=old_mean, into=buffers)
 
     def _write(
-        self,
-        new: Tensor,
-        *,
-        unless_held_back: Tensor,
-        into: list[Tensor],
+        self, new: Tensor, *, unless_held_back: Tensor, into: list[Tensor]
     ) -> None:
         """Copy new values, or the old ones where `found_inf` is 1, into tensors of their own."""
         if self.found_inf is not None:
@@ -89,11 +85,7 @@ class BareMuon(BareOptimizer, Muon):
         return state["momentum_buffer"]
 
 
-def _stepped(
-    weights: Tensor,
-    direction: Tensor,
-    group: ParamGroup,
-) -> Tensor:
+def _stepped(weights: Tensor, direction: Tensor, group: ParamGroup) -> Tensor:
     """Return decayed weights, (n, n_rows, n_columns), moved against orthogonal directions."""
     n_rows, n_columns = weights.shape[1:]
     learning_rate = group["lr"]
@@ -118,13 +110,7 @@ def _orthogonalise(matrices: Tensor, group: ParamGroup) -> Tensor:
     x = x / norm.clamp(min=group["eps"])
     for _ in range(group["ns_steps"]):
         gram = x @ x.mT
-        gram = torch.baddbmm(
-            gram,
-            gram,
-            gram,
-            beta=b,
-            alpha=c,
-        )
+        gram = torch.baddbmm(gram, gram, gram, beta=b, alpha=c)
         x = torch.baddbmm(x, gram, x, beta=a)
     return x.mT if is_tall else x
 

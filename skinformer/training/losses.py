@@ -29,10 +29,7 @@ def huber_error(output: Tensor, target: Tensor) -> Tensor:
 
 
 def quantile_error(
-    output: Tensor,
-    target: Tensor,
-    *,
-    levels: Sequence[float],
+    output: Tensor, target: Tensor, *, levels: Sequence[float]
 ) -> Tensor:
     """Return the mean over levels of the quantile (pinball) loss.
 
@@ -51,11 +48,7 @@ def quantile_error(
 
 
 def cross_entropy(
-    output: Tensor,
-    target: Tensor,
-    *,
-    label_smoothing: float,
-    z_weight: float,
+    output: Tensor, target: Tensor, *, label_smoothing: float, z_weight: float
 ) -> Tensor:
     """Return the cross-entropy of logits, (*target.shape, K), with label smoothing and the z-loss.
 
@@ -78,11 +71,7 @@ def cross_entropy(
     return z_loss - smoothed
 
 
-LOSSES = {
-    "mse": squared_error,
-    "mae": absolute_error,
-    "huber": huber_error,
-}
+LOSSES = {"mse": squared_error, "mae": absolute_error, "huber": huber_error}
 
 
 def total_weight(target: Tensor, *, weight: Tensor | None) -> Tensor:
@@ -93,12 +82,7 @@ def total_weight(target: Tensor, *, weight: Tensor | None) -> Tensor:
     return weight.sum(dtype=torch.float32)
 
 
-def weighted_mean(
-    errors: Tensor,
-    *,
-    weight: Tensor | None,
-    total: Tensor,
-) -> Tensor:
+def weighted_mean(errors: Tensor, *, weight: Tensor | None, total: Tensor) -> Tensor:
     """Return ``sum(weight * errors) / total``, or 0 where nothing is present.
 
     total: sum of the weights of all batches that share the mean (several with accumulation).

@@ -67,9 +67,7 @@ def _make_muon(matrices: list[nn.Parameter], settings: TrainerSettings) -> BareM
 
 
 def _make_adamw(
-    decayed: list[nn.Parameter],
-    plain: list[nn.Parameter],
-    settings: TrainerSettings,
+    decayed: list[nn.Parameter], plain: list[nn.Parameter], settings: TrainerSettings
 ) -> BareAdamW:
     """Build AdamW of parameters with decay and without.
 

@@ -8,12 +8,7 @@ from torch.amp import GradScaler
 COMPUTE_TYPES = {"fp32": None, "bf16": torch.bfloat16, "fp16": torch.float16}
 
 
-def resolve_precision(
-    precision: str,
-    *,
-    device: torch.device,
-    d_model: int,
-) -> str:
+def resolve_precision(precision: str, *, device: torch.device, d_model: int) -> str:
     """Turn "auto" into a precision by a fixed rule; leave the others as they are.
 
     "bf16" on CUDA that computes in it, and on a CPU with bfloat16 instructions from width 256 on;

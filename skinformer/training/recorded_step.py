@@ -62,11 +62,7 @@ class RecordedStep:
 
     @classmethod
     def on_cuda(
-        cls,
-        take_step: TakeStep,
-        network: nn.Module,
-        *,
-        device: torch.device,
+        cls, take_step: TakeStep, network: nn.Module, *, device: torch.device
     ) -> RecordedStep:
         """Record CUDA graphs on a device."""
         generator = torch.Generator(device)

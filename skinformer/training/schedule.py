@@ -18,12 +18,7 @@ def warmup_steps(*, total_steps: int, warmup_fraction: float) -> int:
     return min(WARMUP_CAP, round(warmup_fraction * total_steps))
 
 
-def learning_rate_multiplier(
-    step: int,
-    *,
-    total_steps: int,
-    warmup: int,
-) -> float:
+def learning_rate_multiplier(step: int, *, total_steps: int, warmup: int) -> float:
     """Return the share of the peak learning rate, in (0, 1], for the step after ``step`` others.
 
     With ``t = step + 1``, ``S`` total and ``S_w`` warm-up steps: ``t / S_w`` up to ``S_w``, then

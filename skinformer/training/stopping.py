@@ -24,12 +24,7 @@ class BestWeights(NamedTuple):
     n_waited: int = 0
 
     def after(
-        self,
-        module: nn.Module,
-        *,
-        epoch: int,
-        loss: float,
-        tol: float,
+        self, module: nn.Module, *, epoch: int, loss: float, tol: float
     ) -> "BestWeights":
         """Take the finite loss of an epoch (1 for the first) into account."""
         n_waited = self.n_waited + 1

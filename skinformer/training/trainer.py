@@ -192,10 +192,7 @@ class _OngoingFit:
         """Note an epoch, keep its weights if they are the best, and decide whether to go on."""
         settings = self.settings
         best = self.best.after(
-            self.module,
-            epoch=row.epoch,
-            loss=row.last_loss,
-            tol=settings.tol,
+            self.module, epoch=row.epoch, loss=row.last_loss, tol=settings.tol
         )
         waits_too_long = best.n_waited >= settings.n_iter_no_change
         stopped = ""
@@ -384,13 +381,7 @@ class _OngoingFit:
                 raise self._diverged(step, f"loss={loss:.3g}", norm=norm)
         return numbers
 
-    def _diverged(
-        self,
-        step: int,
-        losses: str,
-        *,
-        norm: float,
-    ) -> FloatingPointError:
+    def _diverged(self, step: int, losses: str, *, norm: float) -> FloatingPointError:
         """Make the error of a fit that diverged; `train` then restores the best weights."""
         rate = self.settings.learning_rate * self.multiplier(step - 1)
         return FloatingPointError(

@@ -23,12 +23,7 @@ def check_fitted(estimator: Any) -> None:
 
 
 def check_count(
-    name: str,
-    value: Any,
-    what: str,
-    *,
-    least: int = 1,
-    advice: str = "",
+    name: str, value: Any, what: str, *, least: int = 1, advice: str = ""
 ) -> int:
     """Return a whole number as Python's own, or raise if it is none, too small or too large."""
     is_whole = isinstance(value, Integral) and not isinstance(value, bool)
@@ -46,11 +41,7 @@ def check_horizon(horizon: Any) -> None:
     check_count("horizon", horizon, "it counts the steps to forecast", advice=advice)
 
 
-def check_choice(
-    name: str,
-    value: Any,
-    known: Collection[Any],
-) -> None:
+def check_choice(name: str, value: Any, known: Collection[Any]) -> None:
     """Raise if a value is none of those that there are."""
     if value not in [*known]:  # which asks for no hash
         raise ValueError(f"{name}={value!r} must be one of {sorted(known, key=str)}.")

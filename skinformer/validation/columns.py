@@ -28,12 +28,7 @@ from skinformer.timeline.roles import Roles
 from skinformer.validation.warning import warn_user
 
 
-def check_columns(
-    estimator: Any,
-    X: pd.DataFrame,
-    *,
-    reset: bool,
-) -> None:
+def check_columns(estimator: Any, X: pd.DataFrame, *, reset: bool) -> None:
     """Check a frame's column names and their number, without a copy of its values."""
     check_unique_columns(X)
     validate_data(estimator, X, reset=reset, skip_check_array=True)
@@ -102,20 +97,11 @@ def check_rows(X: Any) -> None:
         )
 
 
-def numeric_array(
-    estimator: Any,
-    X: Any,
-    *,
-    reset: bool,
-) -> AnyArray:
+def numeric_array(estimator: Any, X: Any, *, reset: bool) -> AnyArray:
     """Check rows without labels; NaN is allowed here and judged by column later."""
     check_rows(X)
     checked = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        dtype="numeric",
-        ensure_all_finite="allow-nan",
+        estimator, X, reset=reset, dtype="numeric", ensure_all_finite="allow-nan"
     )
     check_kind(checked, "X")
     return checked
@@ -148,11 +134,7 @@ def _check_some_rows(n_rows: int) -> None:
         )
 
 
-def numeric_column(
-    values: Any,
-    name: Hashable,
-    where: str = "X[{!r}]",
-) -> AnyArray:
+def numeric_column(values: Any, name: Hashable, where: str = "X[{!r}]") -> AnyArray:
     """Turn one column of a frame into an array of numbers, without a copy where possible."""
     dtype = values.dtype
     if is_complex_dtype(dtype):
@@ -205,10 +187,7 @@ def _example_of_no_number(values: Any) -> Any:
 
 
 def check_target_exists(
-    target: Hashable,
-    names: Sequence[Hashable],
-    *,
-    named: bool,
+    target: Hashable, names: Sequence[Hashable], *, named: bool
 ) -> None:
     """Raise, with the fix that fits, if the target is not among the columns."""
     if target in names:
@@ -226,9 +205,7 @@ def check_target_exists(
 
 
 def check_known_future(
-    known: Sequence[Hashable],
-    names: Sequence[Hashable],
-    targets: Sequence[Hashable],
+    known: Sequence[Hashable], names: Sequence[Hashable], targets: Sequence[Hashable]
 ) -> None:
     """Raise if a column said to be known ahead is a target or does not exist."""
     for name in known:
@@ -245,9 +222,7 @@ def check_known_future(
 
 
 def check_ahead(
-    known: Any,
-    columns: Sequence[Hashable],
-    targets: Sequence[Hashable],
+    known: Any, columns: Sequence[Hashable], targets: Sequence[Hashable]
 ) -> list[Any]:
     """Return the columns said to be known ahead, or raise if they are no columns of X."""
     names = [] if known is None else [known]
@@ -257,10 +232,7 @@ def check_ahead(
     return names
 
 
-def check_finite(
-    values: AnyArray,
-    name: Hashable,
-) -> None:
+def check_finite(values: AnyArray, name: Hashable) -> None:
     """Raise if a column of X holds infinity."""
     if values.dtype.kind != "f":
         return

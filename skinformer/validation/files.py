@@ -74,11 +74,7 @@ def check_exported_clock(clock: Clock) -> None:
 
 
 def check_exportable(
-    model: Any,
-    head: Any,
-    others: list[str],
-    scale: Any,
-    mean_step: float | None,
+    model: Any, head: Any, others: list[str], scale: Any, mean_step: float | None
 ) -> None:
     """Raise unless a graph gives what `predict` does.
 

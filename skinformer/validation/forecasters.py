@@ -37,11 +37,7 @@ def name_of(forecaster: Any, taken: Collection[str]) -> str:
     return name
 
 
-def check_answer(
-    answer: Any,
-    name: str,
-    shape: tuple[int, ...],
-) -> Float64Array:
+def check_answer(answer: Any, name: str, shape: tuple[int, ...]) -> Float64Array:
     """Return forecasts as an array; raise if its shape is another one.
 
     shape: (n_histories, horizon), or (n_histories, horizon, n_levels).
@@ -57,11 +53,7 @@ def check_answer(
     return forecast
 
 
-def warn_of_lost(
-    name: str,
-    n_lost: int,
-    n_histories: int,
-) -> None:
+def warn_of_lost(name: str, n_lost: int, n_histories: int) -> None:
     """Warn that forecasts are no numbers, and what stands in their place."""
     warn_user(
         f"the forecaster {name!r} in members returned NaN or infinity for {n_lost} of "
@@ -80,12 +72,7 @@ def warn_of_unjudged(names: Sequence[str]) -> None:
         )
 
 
-def check_seconds(
-    seconds: float,
-    most: float,
-    name: str,
-    n_histories: int,
-) -> None:
+def check_seconds(seconds: float, most: float, name: str, n_histories: int) -> None:
     """Raise if a forecaster would take longer than its user allows.
 
     seconds: that all histories of a fit take, as a few of them did.

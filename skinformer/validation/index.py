@@ -69,12 +69,7 @@ def _with_own_dates(index: pd.Index) -> pd.Index:
     return index
 
 
-def _make_times(
-    index: pd.Index,
-    name: str,
-    *,
-    panel: bool,
-) -> str:
+def _make_times(index: pd.Index, name: str, *, panel: bool) -> str:
     """Write how labels become times or numbers."""
     number = _number_rows(name, panel=panel)
     if not is_string_dtype(index.dtype):
@@ -103,11 +98,7 @@ def _number_rows(name: str, *, panel: bool) -> str:
     return f"number the rows, {name}.reset_index(drop=True)"
 
 
-def check_same_index(
-    X: Any,
-    y: Any,
-    name: str = "y",
-) -> None:
+def check_same_index(X: Any, y: Any, name: str = "y") -> None:
     """Raise if X and y (or what else goes with its rows) are labelled differently."""
     labelled = pd.DataFrame | pd.Series
     are_labelled = isinstance(X, labelled) and isinstance(y, labelled)
@@ -353,11 +344,7 @@ def check_on_grid(
     )
 
 
-def check_on_own_grid(
-    steps: IntArray,
-    time: pd.Index,
-    clock: Clock,
-) -> None:
+def check_on_own_grid(steps: IntArray, time: pd.Index, clock: Clock) -> None:
     """Raise if rows to forecast lie on no grid of the training rows' step."""
     between = time[steps == OFF_GRID]
     open_steps = _describe_open_steps(clock)
@@ -394,9 +381,7 @@ def check_series_named(labels: pd.Index) -> None:
 
 
 def check_index_columns(
-    frame: pd.DataFrame,
-    time: Hashable,
-    series: Hashable | None,
+    frame: pd.DataFrame, time: Hashable, series: Hashable | None
 ) -> None:
     """Raise if a column that is to become the index is not there, or nothing is left beside it."""
     wanted = [time] if series is None else [time, series]
@@ -418,12 +403,7 @@ def check_index_columns(
         )
 
 
-def read_times(
-    column: pd.Series,
-    *,
-    format: str,
-    tz: str | None,
-) -> pd.Index:
+def read_times(column: pd.Series, *, format: str, tz: str | None) -> pd.Index:
     """Read a column of dates, text of a format or whole numbers as an index, in a zone if named."""
     check_complete(column, "time")
     times = _with_own_dates(as_index(column))
@@ -439,10 +419,7 @@ def read_times(
 
 
 def _parse_times(
-    times: pd.Index,
-    format: str,
-    name: Hashable,
-    tz: str | None,
+    times: pd.Index, format: str, name: Hashable, tz: str | None
 ) -> pd.Index:
     """Read text of a format as dates, in UTC where it names an offset."""
     if infer_dtype(times) != "string":

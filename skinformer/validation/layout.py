@@ -65,11 +65,7 @@ def check_labelled(frame: pd.DataFrame, time: Hashable) -> None:
 
 
 def check_rows_in_order(
-    frame: pd.DataFrame,
-    index: pd.Index,
-    *,
-    time: Hashable,
-    series: Hashable,
+    frame: pd.DataFrame, index: pd.Index, *, time: Hashable, series: Hashable
 ) -> None:
     """Raise if a series has two rows of one time, or rows that go back in time.
 

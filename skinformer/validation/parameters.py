@@ -136,11 +136,7 @@ def part_constraint(part: type, named: Collection[str | None]) -> list[Any]:
     return [*constraint, StrOptions(names)] if names else constraint
 
 
-def check_part_name(
-    parameter: str,
-    value: Any,
-    named: Collection[str | None],
-) -> None:
+def check_part_name(parameter: str, value: Any, named: Collection[str | None]) -> None:
     """Raise if parameters are to be set of something that has none."""
     if value not in list(named):
         raise ValueError(
@@ -161,10 +157,7 @@ SLIDING_WINDOW_CONSTRAINTS = {
 }
 
 
-SEASONAL_NAIVE_CONSTRAINTS = {
-    "season": [_LENGTH],
-    "target": CONSTRAINTS["target"],
-}
+SEASONAL_NAIVE_CONSTRAINTS = {"season": [_LENGTH], "target": CONSTRAINTS["target"]}
 
 
 def check_moved(params: Collection[str], parts: Mapping[str, type]) -> None:
@@ -194,11 +187,7 @@ def check_network(network: Any, seq_len: int) -> None:
         )
 
 
-def check_training(
-    training: Any,
-    micro_batch_size: int,
-    random_state: Any,
-) -> None:
+def check_training(training: Any, micro_batch_size: int, random_state: Any) -> None:
     """Raise if parameters of training, each valid by itself, do not fit one another."""
     if training.batch_size % micro_batch_size:
         raise ValueError(
@@ -248,12 +237,7 @@ def _check_seasons(season: Any) -> None:
         )
 
 
-def check_members(
-    members: Any,
-    *,
-    names: Sequence[str],
-    classifies: bool,
-) -> None:
+def check_members(members: Any, *, names: Sequence[str], classifies: bool) -> None:
     """Raise if a list of members holds what forecasts nothing here, or lacks what others need.
 
     names: what it may hold, "trees" in place of one estimator; the first is weighed beside all
@@ -288,11 +272,7 @@ def _check_once(members: Sequence[Any], kind: str) -> None:
         )
 
 
-def _check_kinds(
-    members: Sequence[Any],
-    names: Sequence[str],
-    kind: str,
-) -> None:
+def _check_kinds(members: Sequence[Any], names: Sequence[str], kind: str) -> None:
     """Raise if something among members forecasts nothing of a kind."""
     wrong = [member for member in members if not _is_member(member, names, kind)]
     if wrong:
@@ -304,11 +284,7 @@ def _check_kinds(
         )
 
 
-def _is_member(
-    member: Any,
-    names: Sequence[str],
-    kind: str,
-) -> bool:
+def _is_member(member: Any, names: Sequence[str], kind: str) -> bool:
     """Return whether a member has one of some names, or is an estimator or forecaster of a kind."""
     if isinstance(member, str):
         return member in names
@@ -358,11 +334,7 @@ def check_calendar(parameter: str, value: Any) -> None:
         _check_names(parameter, value, list(FIELDS))
 
 
-def _check_names(
-    parameter: str,
-    value: Sequence[str],
-    known: Sequence[str],
-) -> None:
+def _check_names(parameter: str, value: Sequence[str], known: Sequence[str]) -> None:
     """Raise if a list holds a name that is none of those known."""
     unknown = [name for name in value if name not in known]
     if unknown:
@@ -431,11 +403,7 @@ def warn_of_idle_loss(loss: str | float) -> None:
 
 
 def warn_of_idle_series(
-    names: pd.Index | None,
-    trained: BoolArray,
-    *,
-    seq_len: int,
-    pred_len: int,
+    names: pd.Index | None, trained: BoolArray, *, seq_len: int, pred_len: int
 ) -> None:
     """Warn of the series of a panel that training learns nothing from."""
     if names is not None and len(trained) > 1 and not trained.all():

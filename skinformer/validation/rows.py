@@ -49,11 +49,7 @@ def check_panel(fitted: bool, given: bool) -> None:
         )
 
 
-def warn_of_assumed_steps(
-    clock: Clock,
-    end_step: int,
-    n_rows: int,
-) -> None:
+def warn_of_assumed_steps(clock: Clock, end_step: int, n_rows: int) -> None:
     """Warn that rows without an index are taken to follow the training data, in every call."""
     label = clock.labels(np.array([end_step]))[0]
     if clock.dated:
@@ -89,10 +85,7 @@ def warn_of_new_values(names: Sequence[Hashable]) -> None:
 
 
 def warn_of_held_values(
-    roles: Roles,
-    past: int,
-    known: int,
-    columns: Container[int],
+    roles: Roles, past: int, known: int, columns: Container[int]
 ) -> None:
     """Warn that columns without values ahead, at so many steps, were held at their last ones.
 
@@ -124,11 +117,7 @@ def warn_of_closed(closed: Closed) -> None:
         )
 
 
-def check_not_reset(
-    collides: BoolArray,
-    end: int,
-    step: int,
-) -> None:
+def check_not_reset(collides: BoolArray, end: int, step: int) -> None:
     """Raise if row numbers of the training rows come with other values."""
     if collides.any():
         numbers = f"{end} + len(X)"
@@ -142,10 +131,7 @@ def check_not_reset(
 
 
 def check_follows(
-    table: Table,
-    expected: IntArray,
-    history_clock: Clock,
-    names: pd.Index | None,
+    table: Table, expected: IntArray, history_clock: Clock, names: pd.Index | None
 ) -> None:
     """Raise if the rows of an update, by their `expected` steps, do not follow the history."""
     wrong = (table.steps != expected) | (table.clock != history_clock)
@@ -162,11 +148,7 @@ def check_follows(
     )
 
 
-def raise_unknown_ahead(
-    name: Hashable,
-    n_missing: int,
-    first: str,
-) -> None:
+def raise_unknown_ahead(name: Hashable, n_missing: int, first: str) -> None:
     """Raise because a column known ahead lacks values at steps to forecast."""
     raise ValueError(
         f"future covariate {name!r} has no value at {n_missing} of the steps to "
@@ -211,23 +193,10 @@ def check_placement(
         )
     steps = pd.Series(table.steps).groupby(segment)  # no segment is without rows
     first = steps.min().to_numpy()
-    _check_gaps(
-        place.begin,
-        steps.max().to_numpy(),
-        segment,
-        table,
-        reach,
-    )
+    _check_gaps(place.begin, steps.max().to_numpy(), segment, table, reach)
 
     observed = np.bincount(segment, has_target) > 0
-    apart = _check_apart(
-        place.series,
-        first,
-        observed,
-        segment,
-        table,
-        timeline,
-    )
+    apart = _check_apart(place.series, first, observed, segment, table, timeline)
     owner = np.where(apart, 0, place.series)  # any for a new series
     distance = first - timeline.end_step[owner]
     distance[apart | ~observed] = 0
@@ -268,11 +237,7 @@ def _check_apart(
     return new | off_grid | early
 
 
-def _check_own_timelines(
-    flags: BoolArray,
-    observed: BoolArray,
-    where: str,
-) -> None:
+def _check_own_timelines(flags: BoolArray, observed: BoolArray, where: str) -> None:
     """Raise if segments apart from the history hold no target to be forecast from."""
     if (flags & ~observed).any():
         raise ValueError(
@@ -282,9 +247,7 @@ def _check_own_timelines(
 
 
 def check_after_context(
-    table: Table,
-    timeline: Timeline,
-    since: IntArray | None,
+    table: Table, timeline: Timeline, since: IntArray | None
 ) -> None:
     """Raise if rows lie where a history that was saved as a context knows nothing.
 
@@ -307,11 +270,7 @@ def check_after_context(
 
 
 def _check_gaps(
-    begin: IntArray,
-    last: IntArray,
-    segment: IntArray,
-    table: Table,
-    reach: int,
+    begin: IntArray, last: IntArray, segment: IntArray, table: Table, reach: int
 ) -> None:
     """Raise if more steps between rows would have to be forecast than is sensible."""
     later = table.steps >= begin[segment]
@@ -329,10 +288,7 @@ def _check_gaps(
 
 
 def _warn_of_far_rows(
-    distance: IntArray,
-    stored: BoolArray,
-    segment: IntArray,
-    sizes: Any,
+    distance: IntArray, stored: BoolArray, segment: IntArray, sizes: Any
 ) -> None:
     """Warn of segments that begin long after the history.
 

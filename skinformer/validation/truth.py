@@ -117,12 +117,7 @@ def check_any_truth(is_known: Any) -> None:
         )
 
 
-def raise_copy(
-    column: Hashable,
-    target: Hashable,
-    *,
-    classifies: bool,
-) -> NoReturn:
+def raise_copy(column: Hashable, target: Hashable, *, classifies: bool) -> NoReturn:
     """Raise if a column of X is a target in a scale from which there is no way back.
 
     target: None where other targets have no copy in X.
@@ -187,13 +182,7 @@ def _is_twin(column: AnyArray, y: Float64Array) -> bool:
 
 
 def warn_of_outliers(
-    count: int,
-    outlier: Any,
-    column: Any,
-    where: str,
-    *,
-    missing: bool,
-    least: float,
+    count: int, outlier: Any, column: Any, where: str, *, missing: bool, least: float
 ) -> None:
     """Warn of values that are not believed, because nothing like them was there.
 
@@ -239,11 +228,7 @@ def warn_of_incomplete(
 
 
 def warn_of_hung(
-    count: int,
-    n_rows: int,
-    value: float,
-    column: Hashable,
-    where: str,
+    count: int, n_rows: int, value: float, column: Hashable, where: str
 ) -> None:
     """Warn of last rows that repeat one value, as a sensor does that hangs."""
     more = "" if count == 1 else f" (the first of {count} such series)"
@@ -268,12 +253,7 @@ def warn_of_left_range(count: int, column: Hashable, where: str) -> None:
     )
 
 
-def warn_of_other_unit(
-    count: int,
-    factor: float,
-    column: Hashable,
-    where: str,
-) -> None:
+def warn_of_other_unit(count: int, factor: float, column: Hashable, where: str) -> None:
     """Warn of a series that is in another unit from some row on."""
     more = "" if count == 1 else f" (the first of {count} such changes)"
     warn_user(
@@ -338,9 +318,7 @@ def check_class_weights(class_weight: Any, n_targets: int) -> list[Any]:
 
 
 def class_weights(
-    class_weight: Any,
-    classes: AnyArray,
-    observed: AnyArray,
+    class_weight: Any, classes: AnyArray, observed: AnyArray
 ) -> Float64Array | None:
     """Weigh the classes of one target, as scikit-learn does; None weighs all alike."""
     if class_weight is None or not len(classes):
@@ -357,11 +335,7 @@ def raise_other_labels(name: Hashable, label: Any) -> None:
     )
 
 
-def warn_of_unseen_labels(
-    where: str,
-    label: Any,
-    count: int,
-) -> None:
+def warn_of_unseen_labels(where: str, label: Any, count: int) -> None:
     """Warn of labels that no training row had."""
     warn_user(
         f"{where} holds {shown(label)}, which fit never saw ({count} row(s) of such labels): they "
@@ -398,10 +372,7 @@ def check_positive(
 
 
 def raise_unfit_transform(
-    transformer: Any,
-    target: Hashable,
-    values: Float64Array,
-    error: Exception,
+    transformer: Any, target: Hashable, values: Float64Array, error: Exception
 ) -> NoReturn:
     """Raise where a transformer cannot be fitted to a target; `values` ascend."""
     where = (

@@ -116,10 +116,7 @@ def test_the_last_known_rows_count_however_many_unknown_ones_follow(n_behind):
     known = 100 + np.random.default_rng(0).normal(size=(1, 450))
     grid = Grid(*np.transpose([(0.3, 0.0, 0.0), (0.5, 0.2, 0.9)]))
     now = smooth(known, grid)
-    later = smooth(
-        np.pad(known, ((0, 0), (0, n_behind)), constant_values=NAN),
-        grid,
-    )
+    later = smooth(np.pad(known, ((0, 0), (0, n_behind)), constant_values=NAN), grid)
     damping = 0.9 ** np.arange(1, n_behind + 1)
     reached = now.level[0, 1] + damping.sum() * now.trend[0, 1]
     assert later.level[0, 0] == now.level[0, 0]

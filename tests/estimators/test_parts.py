@@ -152,10 +152,7 @@ def test_a_name_and_its_values_give_the_same_forecasts(frame, name):
             {"attention": Attention(factor=0)},
             "The 'factor' parameter of Attention must be a float",
         ),
-        (
-            {"memory_saving": 8},
-            "The 'memory_saving' parameter of Training must be",
-        ),
+        ({"memory_saving": 8}, "The 'memory_saving' parameter of Training must be"),
         (
             {"memory_saving": MemorySaving(micro_batch_size=7)},
             "micro_batch_size=7 must divide batch_size=64: a step takes the gradient of whole "

@@ -20,8 +20,7 @@ EXPECTED_TO_FAIL = {
 
 
 @parametrize_with_checks(
-    [SeasonalNaive(season=3)],
-    expected_failed_checks=lambda _: EXPECTED_TO_FAIL,
+    [SeasonalNaive(season=3)], expected_failed_checks=lambda _: EXPECTED_TO_FAIL
 )
 def test_every_check_of_scikit_learn_holds_but_two(estimator, check):
     """A yardstick that breaks in a search measures nothing."""

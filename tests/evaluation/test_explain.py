@@ -310,9 +310,7 @@ def test_each_series_of_a_panel_has_its_own_reasons():
 def test_known_values_ahead_count_for_their_column(df):
     """A price of the forecast steps is read from X."""
     model = fit(
-        df[:TRAIN],
-        members=["ridges", TREES, "network"],
-        known_future=["price"],
+        df[:TRAIN], members=["ridges", TREES, "network"], known_future=["price"]
     )
     later = df[TRAIN : TRAIN + 6].copy()
     usual = explain(model, later).query("source == 'price'")["contribution"]
@@ -325,9 +323,7 @@ def test_known_values_ahead_count_for_their_column(df):
 def test_nothing_from_the_origin_on_is_read_but_what_is_known_there(df):
     """An explanation that looks ahead would explain another forecast."""
     model = fit(
-        df[:TRAIN],
-        members=["ridges", TREES, "network"],
-        known_future=["price"],
+        df[:TRAIN], members=["ridges", TREES, "network"], known_future=["price"]
     )
     later = df[TRAIN : TRAIN + 6].copy()
     expected = explain(model, later)

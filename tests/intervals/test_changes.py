@@ -26,8 +26,7 @@ def sizes(errors, rows, first_row=(0, 4)):
     residuals = Residuals(errors.astype(np.float32), n, np.zeros(n), np.arange(n))
     values = np.array(rows, dtype=np.float32)[:, None]
     timeline = SimpleNamespace(
-        weight=(~np.isnan(values)).astype(float),
-        first_row=np.array(first_row),
+        weight=(~np.isnan(values)).astype(float), first_row=np.array(first_row)
     )
     found, _ = with_random_walk(spread, residuals, timeline, values, errors)
     return np.exp(found.typical[:, 0])

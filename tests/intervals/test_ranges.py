@@ -635,15 +635,7 @@ def test_windows_before_are_the_last_of_their_series_and_its_run():
     compared = np.array([41, 39, 35, 19, 155, 170, 99])
     found = calibration._windows_before(timeline, windows, compared, 10)
     before = [origins[row[row >= 0]].tolist() for row in found]
-    assert before == [
-        [30, 20, 10],
-        [25, 15],
-        [25, 15],
-        [],
-        [],
-        [150],
-        [30, 20, 10],
-    ]
+    assert before == [[30, 20, 10], [25, 15], [25, 15], [], [], [150], [30, 20, 10]]
 
 
 def test_steps_beyond_one_forecast_have_sizes_of_their_own(model, monkeypatch):

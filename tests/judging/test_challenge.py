@@ -64,9 +64,7 @@ def weigh(kinds, *, ridges, truth, n_known=1, last=0.0, n_windows=N_WINDOWS):
         seq_len=24, pred_len=PRED_LEN, n_targets=1, n_known=n_known, n_static=0
     )
     windows = Windows(
-        steps=np.arange(n_windows),
-        values=truth,
-        buffer=SimpleNamespace(sizes=sizes),
+        steps=np.arange(n_windows), values=truth, buffer=SimpleNamespace(sizes=sizes)
     )
     some = slice(n_windows)
     weight = np.ones_like(truth[some])

@@ -101,8 +101,7 @@ def test_the_regressor_knows_them_ahead():
     )
     settings = {"seq_len": 14, "pred_len": 7, "members": ["ridges"], "random_state": 0}
     pipe = make_pipeline(
-        CalendarFeatures([], holidays="NZ"),
-        InformerRegressor("load", **settings),
+        CalendarFeatures([], holidays="NZ"), InformerRegressor("load", **settings)
     )
     model = pipe.fit(X)[-1]
     assert set(model.roles_.known) == {

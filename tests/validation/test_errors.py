@@ -709,11 +709,7 @@ DAYS = list(pd.date_range("2024", periods=60).to_pydatetime())
 
 @pytest.mark.parametrize(
     "column",
-    [
-        DAYS,
-        [f"{day:%Y-%m-%d}" for day in DAYS],
-        [day.date() for day in DAYS],
-    ],
+    [DAYS, [f"{day:%Y-%m-%d}" for day in DAYS], [day.date() for day in DAYS]],
     ids=["dates and hours", "dates as text", "dates"],
 )
 def test_polars_columns_of_dates_are_no_numbers(small, df, column):

@@ -101,9 +101,7 @@ def _wape(rows: DataFrame) -> float:
 
 
 def split_targets(
-    results: Mapping[str, DataFrame],
-    unit: Any,
-    reference: str | None,
+    results: Mapping[str, DataFrame], unit: Any, reference: str | None
 ) -> list[TargetFacts]:
     """Split results by target, without rows of which a truth or a forecast is unknown.
 

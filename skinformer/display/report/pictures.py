@@ -58,11 +58,7 @@ def _make_figure(width: float = 5.4, height: float = 3.4) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def _embed(
-    title: str,
-    text: str,
-    display: Display,
-) -> str:
+def _embed(title: str, text: str, display: Display) -> str:
     """Write the figure that was drawn, and what describes it, as an element."""
     file = BytesIO()
     display.figure_.savefig(file, format="svg", metadata={"Date": None})
@@ -103,20 +99,14 @@ def _worst(facts: TargetFacts) -> str:
 def _forecast(facts: TargetFacts, shown: pd.DataFrame) -> Display:
     """Draw forecasts, one a time, beside the truth."""
     return ForecastDisplay.from_backtest(
-        shown,
-        unit=facts.unit,
-        name=facts.name,
-        ax=_make_figure().subplots(),
+        shown, unit=facts.unit, name=facts.name, ax=_make_figure().subplots()
     )
 
 
 def _errors(facts: TargetFacts, group: str) -> str:
     label = GROUPS.get(group, group)
     display = ErrorDisplay.from_predictions(
-        facts.tables,
-        by=group,
-        unit=facts.unit,
-        ax=_make_figure().subplots(),
+        facts.tables, by=group, unit=facts.unit, ax=_make_figure().subplots()
     )
     return _embed(f"Errors by {label}", f"Mean absolute error by {label}.", display)
 

@@ -7,11 +7,7 @@ from skinformer.display.report.facts import TargetFacts, as_percent
 from skinformer.evaluation.comparison import summary
 
 
-def describe_backtest(
-    facts: TargetFacts,
-    span: str,
-    n_missing: int,
-) -> str:
+def describe_backtest(facts: TargetFacts, span: str, n_missing: int) -> str:
     """Describe what was forecast, and how many forecasts have no part in the report."""
     table = facts.main
     series = "" if facts.series is None else f" of {len(facts.series):,} series"

@@ -23,11 +23,7 @@ def series_table(facts: TargetFacts, errors: DataFrame) -> str:
     return _write_errors(facts, errors.head(most_rows), "series")
 
 
-def _write_errors(
-    facts: TargetFacts,
-    table: DataFrame,
-    corner: str,
-) -> str:
+def _write_errors(facts: TargetFacts, table: DataFrame, corner: str) -> str:
     """Write errors as HTML, with a head for each; the corner names what the rows are."""
     heads = {
         "n": "forecasts",
@@ -51,9 +47,6 @@ def _write_errors(
         table = table.drop(columns=["coverage", "width"], errors="ignore")
     shown = table.filter(items=list(heads)).rename(columns=heads)
     html = shown.rename_axis(index=None, columns=corner).to_html(
-        border=0,
-        na_rep="–",
-        float_format=as_number,
-        formatters=formatters,
+        border=0, na_rep="–", float_format=as_number, formatters=formatters
     )
     return f'<div class="table">{html}</div>'
