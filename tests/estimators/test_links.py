@@ -698,7 +698,8 @@ CHANGES = [
     ),
     ("early_stopping", True, {"linear path fitted again": False}, WHOLE),
     ("validation_fraction", 0.2, {"validation windows": 37, "batches": 2}),
-    ("n_jobs", MANY, {"many threads": True}),
+    # Of a small network one thread is enough.
+    ("n_jobs", MANY, {"many threads": True}, PLAIN | {"d_model": 128}),
     ("max_seconds", 1e6, {"seconds are limited": True}),
     ("n_iter_no_change", 5, {"trainer: n_iter_no_change": 5}),
     ("checkpoint", "links.pt", {"checkpoint": "links.pt", "fingerprint": True}),

@@ -13,7 +13,7 @@ from skinformer.datasets import load_auckland_holidays, load_auckland_pedestrian
 
 #: So few rows hold no Christmas, and a marathon is none of their Sundays.
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:columns .* never changed", "ignore:.* outliers"
+    "ignore:future covariates .* never changed", "ignore:.* outliers"
 )
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
