@@ -51,7 +51,7 @@ class Stopwatch:
         """
 
     def note(self, text: str) -> None:
-        """Say how far the part is, where somebody looks."""
+        """Report how far the part is, if something displays it."""
 
     def turn(self, part: str) -> str:
         """End the current part, return its name, and begin another."""

@@ -14,7 +14,7 @@ except ImportError:
         """An estimator that takes no callbacks."""
 
         def set_callbacks(self, *callbacks: Any) -> NoReturn:  # noqa: ARG002
-            """Say what callbacks need, and what writes progress without them."""
+            """Raise an AttributeError: callbacks need a newer scikit-learn."""
             raise AttributeError(
                 "callbacks need scikit-learn 1.9 or newer, and "
                 f"{sklearn.__version__} is installed: update it, or pass verbose=1, which writes "
@@ -37,10 +37,10 @@ class SilentTask:
         return self
 
     def call_on_fit_task_begin(self, **_: Any) -> None:
-        """Tell nobody that it begins."""
+        """Begin, without anyone to hear of it."""
 
     def call_on_fit_task_end(self, **_: Any) -> bool:
-        """Tell nobody that it has ended."""
+        """End, and return that the fit goes on."""
         return False
 
 

@@ -78,7 +78,7 @@ def linear_fit(
 
 
 def _pose(rows: FitRows) -> Problem:
-    """Say what ridges are fitted to: rows, sizes and the calendar's cycle."""
+    """Put together what ridges are fitted to: rows, sizes and the cycle of the calendar."""
     timeline = rows.timeline
     sizes = rows.sizes
     longest = 2048  # rows of a window: what it costs grows by their square and cube

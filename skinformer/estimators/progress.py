@@ -43,7 +43,7 @@ class Progress(Stopwatch):
         return ended
 
     def note(self, text: str) -> None:
-        """Say how far the part is."""
+        """Report how far the part is."""
         self._note = f", {text}"
         if self._line.is_rewritten:
             self._show()
