@@ -317,6 +317,36 @@ JUDGING = [
         ("judging/test_weights.py",),
     ),
     Mutant(
+        "a member that errs far more than others is left a hundredth",
+        "judging/weights.py",
+        "weigh_series",
+        "mean_logs.min() + np.log(1.5)",
+        "mean_logs.min() + np.log(1e9)",
+        (
+            "judging/test_weights.py::test_who_errs_far_more_than_the_others_has_no_part_in_a_large_panel",
+        ),
+    ),
+    Mutant(
+        "members before a new one keep all of their weight",
+        "judging/weights.py",
+        "weigh_steps",
+        "(1 - share) * weight",
+        "weight",
+        (
+            "judging/test_challenge.py::test_a_later_member_gains_on_the_joint_forecast_of_those_before",
+        ),
+    ),
+    Mutant(
+        "on random walks any gain counts",
+        "judging/challenge.py",
+        "_margin",
+        "last_value > WALK",
+        "False",
+        (
+            "judging/test_challenge.py::test_trees_have_to_gain_surely_where_the_target_is_a_random_walk",
+        ),
+    ),
+    Mutant(
         "a member that is left out keeps its weight",
         "judging/leaderboard.py",
         "_without",

@@ -1,141 +1,110 @@
-"""Members beside the ridges of one long table: added one after the other, step by step."""
+"""Members beside the ridges of one long table, and by how much each has to gain on others."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import TypeAlias
-
-import numpy as np
 
 from skinformer.budget import current_budget
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.member import Member
-from skinformer.ensemble.names import RIDGES, TREES
+from skinformer.ensemble.names import TREES
 from skinformer.ensemble.ridges import Ridges
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.user_forecaster import UserForecaster
-from skinformer.judging.plan import MARGIN, Plan, margin_of_trees
+from skinformer.judging.plan import MARGIN, MARGIN_ON_WALKS, WALK, Plan, plan_trees
 from skinformer.judging.proof import Proof
-from skinformer.judging.weights import weigh_steps
 from skinformer.selection import MOST_STRETCHES, time_stretches
 from skinformer.stopwatch import timed
-from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import IntArray
 
 #: What fits a member to rows, as `Member.from_rows` does.
 MemberFit: TypeAlias = Callable[[FitRows, FitSettings], Member]
 
 
 @dataclass
-class Challenge:
-    """The joint forecast of ridges and challengers so far.
+class Challengers:
+    """Members beside the ridges, in the order in which they are weighed.
 
-    proof: forecasts of all of them.
-    stretches: that of each window.
-    y_pred: joint forecast of the windows.
-    challengers: those that it consists of, beside the ridges.
-    weights: of the ridges and of these, (1 or pred_len, 1), by name.
+    members: fitted before the split; their forecasts stand behind the ridges' in the proof.
+    margins: standard errors by which each has to gain on the joint forecast before it, by name.
     """
 
-    proof: Proof
-    stretches: IntArray
-    y_pred: Float32Array
-    challengers: list[Member] = field(default_factory=list)
-    weights: dict[str, Float64Array] = field(
-        default_factory=lambda: {RIDGES: np.ones((1, 1))}
-    )
+    members: list[Member] = field(default_factory=list)
+    margins: dict[str, float] = field(default_factory=dict)
 
-    def add(self, member: Member, margin: float) -> None:
-        """Add a member by the weight that it has beside those before it.
-
-        margin: standard errors by which it has to gain on them.
-        """
-        member.check_seconds(self.proof.windows)
-        own = self.proof.add(member)
-        weight = weigh_steps(self.proof, self.y_pred, own, self.stretches, margin)
-        weight = weight[:, None]
-        for name, others in self.weights.items():
-            self.weights[name] = (1 - weight) * others
-        self.weights[member.name] = weight
-        self.y_pred += weight.astype(np.float32) * (own - self.y_pred)
-        self.challengers.append(member)
+    def prove(self, member: Member, proof: Proof, margin: float) -> None:
+        """Let a member forecast the cut-offs."""
+        member.check_seconds(proof.windows)
+        proof.add(member)
+        self.members.append(member)
+        self.margins[member.name] = margin
 
 
-def weigh_challengers(
+def prove_challengers(
     ridges: Ridges,
     kinds: Mapping[str, type[Member]],
     proof: Proof,
     rows: FitRows,
     plan: Plan,
-) -> tuple[Challenge | None, Plan]:
-    """Weigh members beside the ridges, one after the other, by stretches of the validation split.
+) -> tuple[Challengers, Plan]:
+    """Fit members beside the ridges, and let them forecast the cut-offs.
 
     kinds: built-in members, by name; forecasters of the user's come behind them.
     proof: of the ridges alone, at cut-offs of the split.
     rows: before the split.
 
-    None is weighed where the split is too short for two stretches: the plan says so. ValueError
+    There are none where the split is too short for two stretches: the plan says so. ValueError
     where a forecaster of the user's is too slow.
     """
     settings = plan.settings
-    windows = proof.windows
-    stretches = time_stretches(
-        windows.steps, rows.sizes.pred_len, n_most=MOST_STRETCHES
-    )
+    challengers = Challengers()
+    stretches = stretches_of(proof)
     if stretches is None:
-        return None, plan.without("the validation split holds no two forecasts", *kinds)
-    margins, plan = _margins(
-        kinds, ridges, rows, plan, is_complete=stretches.max() + 1 == MOST_STRETCHES
-    )
-    if not margins and not settings.forecasters:
-        return None, plan
-    challenge = Challenge(proof, stretches, proof.forecasts[RIDGES].copy())
+        reason = "the validation split holds no two forecasts"
+        return challengers, plan.without(reason, *kinds)
+    last_value = ridges.blend.get("last", 0.0)
+    if TREES in kinds:
+        is_complete = stretches.max() + 1 == MOST_STRETCHES
+        plan = plan_trees(
+            plan,
+            has_known=rows.sizes.n_known > 0,
+            last_value=last_value,
+            is_complete=is_complete,
+        )
     budget = current_budget()
-    for name, margin in margins.items():
+    for name, kind in kinds.items():
+        if name not in plan.settings.members:
+            continue
         if not budget.takes(name):
             plan = plan.without(budget.left_out[name], name)
             continue
         with timed(name), budget.part(name):
-            member = kinds[name].from_rows(rows, settings)
-            challenge.add(member, max(margin, _least_margin(member, rows)))
+            member = kind.from_rows(rows, settings)
+            challengers.prove(member, proof, _margin(member, rows, last_value))
     for source in settings.forecasters:
-        fit: MemberFit = partial(UserForecaster.from_source, source)
         with budget.part(source.name):
-            challenge.add(fit(rows, settings), MARGIN)
-    return challenge, plan
+            forecaster = UserForecaster.from_source(source, rows, settings)
+            challengers.prove(forecaster, proof, MARGIN)
+    return challengers, plan
 
 
-def _margins(
-    kinds: Mapping[str, type[Member]],
-    ridges: Ridges,
-    rows: FitRows,
-    plan: Plan,
-    *,
-    is_complete: bool,
-) -> tuple[dict[str, float], Plan]:
-    """Return by how many standard errors members have to gain on ridges, trees if they are asked.
+def stretches_of(proof: Proof) -> IntArray | None:
+    """Return the stretch of each window; None where there are no two that hold a forecast."""
+    pred_len = proof.y.shape[1]
+    return time_stretches(proof.windows.steps, pred_len, n_most=MOST_STRETCHES)
 
-    is_complete: whether the split has all stretches.
+
+def _margin(member: Member, rows: FitRows, last_value: float) -> float:
+    """Return by how many standard errors a built-in member has to gain on those before it.
+
+    last_value: how much the last value counts among the ridges.
     """
-    margins: dict[str, float] = dict.fromkeys(kinds, MARGIN)
-    if TREES not in kinds:
-        return margins, plan
-    margin = margin_of_trees(
-        plan.settings,
-        has_known=rows.sizes.n_known > 0,
-        last_value=ridges.blend.get("last", 0.0),
-        is_complete=is_complete,
-    )
-    if margin is not None:
-        return margins | {TREES: margin}, plan
-    del margins[TREES]
-    reason = "no future covariates, and a random walk or too few validation forecasts"
-    return margins, plan.without(reason, TREES)
-
-
-def _least_margin(member: Member, rows: FitRows) -> float:
-    """Return the margin of one that found no column known ahead that tells anything."""
+    if last_value > WALK:
+        return MARGIN_ON_WALKS
     sizes = rows.sizes
-    is_plain = len(member.plain_columns) == sizes.n_known - sizes.n_static
-    return MARGIN if is_plain else 0.0
+    n_known = sizes.n_known - sizes.n_static
+    # Columns known ahead that tell something are what it sees more than ridges do.
+    sees_more = len(member.plain_columns) < n_known
+    return 0.0 if sees_more else MARGIN

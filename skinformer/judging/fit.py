@@ -23,7 +23,7 @@ from skinformer.ensemble.ridges import Ridges
 from skinformer.ensemble.user_forecaster import MOST_WEIGHED, UserForecaster
 from skinformer.ensemble.windows import RowBuffer, Windows
 from skinformer.judging import weights as weighing
-from skinformer.judging.challenge import MemberFit, weigh_challengers
+from skinformer.judging.challenge import MemberFit, prove_challengers, stretches_of
 from skinformer.judging.classes import weigh_classes
 from skinformer.judging.costs import REFITS, words_of_cuts
 from skinformer.judging.cutoffs import cut_last_rows, series_origins
@@ -146,14 +146,22 @@ class EnsembleFit:
         n_most = ceil(self.budget.effort**_CUT_OFFS * n_most)
         self.proof = self._proof_at(self._validation_windows(n_most))
         self.proof.add(self.ridges)
-        challenge, self.plan = weigh_challengers(
+        challengers, self.plan = prove_challengers(
             self.ridges, self._kinds, self.proof, self.rows.before_cutoff(), self.plan
         )
-        if challenge is None:
+        self.challengers = challengers.members
+        if not self.challengers:
             self._warn_of_unjudged(RIDGES)
             return
-        self.challengers = challenge.challengers
-        self.weights = challenge.weights
+        stretches = stretches_of(self.proof)
+        assert stretches is not None
+        weights = weighing.weigh_steps(self.proof, stretches, challengers.margins)
+        self.weights = self._weights_by_name(weights)
+
+    def _weights_by_name(self, weights: Float64Array) -> dict[str, Float64Array]:
+        """Return the weights of each member of the proof, by name."""
+        assert self.proof is not None
+        return {name: weights[..., i] for i, name in enumerate(self.proof.forecasts)}
 
     def _begin_refits(self) -> None:
         """Fit built-in members to all rows while the network is trained, if both can be."""
@@ -340,7 +348,7 @@ class EnsembleFit:
         weights = weighing.without_negligible(
             weights / weights.sum(axis=-1, keepdims=True)
         )
-        return {member.name: weights[:, None, :, i] for i, member in enumerate(members)}
+        return self._weights_by_name(weights)
 
     def _weigh_by_series(self) -> Ensemble:
         """Weigh all members by the errors of each series."""

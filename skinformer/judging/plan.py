@@ -30,6 +30,9 @@ MARGIN = 1.0
 #: got up to half of six random walks beside columns that say nothing, and erred up to 1.12 times as
 #: much as the last value; with two 1.01 at most.
 MARGIN_ON_WALKS = 2.0
+#: How much the last value counts among the ridges of a random walk: .38 to .75 on walks and prices,
+#: 0 to .13 on hours of weather, streets and loads.
+WALK = 1 / 3
 #: Rows that built-in trees need.
 _ROWS_OF_TREES = 1500
 
@@ -143,22 +146,20 @@ def choose_scheme(settings: FitSettings, *, n_series: int, has_split: bool) -> S
     return Scheme.ONE_ALONE
 
 
-def margin_of_trees(
-    settings: FitSettings, *, has_known: bool, last_value: float, is_complete: bool
-) -> float | None:
-    """Return by how many standard errors trees have to gain on ridges; None for no part.
+def plan_trees(
+    plan: Plan, *, has_known: bool, last_value: float, is_complete: bool
+) -> Plan:
+    """Leave trees out that see no more than ridges do, on walks and where forecasts are few.
 
     has_known: whether there are columns known ahead.
     last_value: how much the last value counts among the ridges.
-    is_complete: whether the split has all stretches. Trees that see no more than ridges do need
-    them, and are not asked without: what few long forecasts say of a level holds for their season
-    alone, and cost 26 % on ETTh1, 336 steps ahead (notes/drivers.md).
+    is_complete: whether the split has all stretches. What few long forecasts say of a level holds
+    for their season alone, and cost 26 % on ETTh1, 336 steps ahead (notes/drivers.md).
+
+    A regressor of the user's always takes part.
     """
-    # .38 to .75 on walks and prices, 0 to .13 on hours of weather, streets and loads.
-    is_random_walk = last_value > 1 / 3
-    sees_more = has_known or not isinstance(settings.members[TREES], str)
-    if not sees_more and (is_random_walk or not is_complete):
-        return None
-    if is_random_walk:
-        return MARGIN_ON_WALKS
-    return 0.0 if has_known else MARGIN
+    sees_more = has_known or not isinstance(plan.settings.members[TREES], str)
+    if sees_more or (last_value <= WALK and is_complete):
+        return plan
+    reason = "no future covariates, and a random walk or too few validation forecasts"
+    return plan.without(reason, TREES)

@@ -42,7 +42,7 @@ _JOINT_PRIOR = 20
 def weigh_series(
     proof: Proof, *, n_series: int, prior: Mapping[str, float], joint: bool = True
 ) -> Float64Array:
-    """Weigh members by each series' relative errors: (n_series + 1, n_targets, n_members).
+    """Weigh members by each series' relative errors: (n_series + 1, 1, n_targets, n_members).
 
     prior: log weights to begin with, by name; 0 for others.
     joint: whether the error of the joint forecast counts, too.
@@ -66,7 +66,7 @@ def weigh_series(
     mean_logs = logs[known].sum(axis=0) / max(n_known, 1)
     weights = softmax(-mean_logs / _TEMPERATURE)
     if joint:
-        # Errors far above the best are in the way of the others: few steps start from even.
+        # Means of iterates that begin even would leave something to errors far above the best.
         near = mean_logs <= mean_logs.min() + np.log(1.5)
         residuals = np.stack(forecasts, axis=-1)[..., near] - y[..., None]
         share = shrinkage(max(n_known - 1, 0), _JOINT_PRIOR)
@@ -74,7 +74,7 @@ def weigh_series(
         weights[near] += share * _joint_weights(residuals, weight, series, known)
     log_weights = finite_logs(weights)
     log_weights += [prior.get(name, 0.0) for name in proof.forecasts]
-    return _weigh_each_series(log_weights, logs - mean_logs, known)
+    return _weigh_each_series(log_weights, logs - mean_logs, known)[:, None]
 
 
 def _weigh_each_series(
@@ -142,13 +142,38 @@ def without_negligible(weights: Float64Array) -> Float64Array:
 
 
 def weigh_steps(
+    proof: Proof, stretches: IntArray, margins: Mapping[str, float]
+) -> Float64Array:
+    """Weigh members of one series by steps ahead: (2, pred_len, n_targets, n_members).
+
+    stretches: that of each window.
+    margins: by how many standard errors each has to gain on those before it, by name, for all but
+    the first.
+
+    Sums are 1; both rows are equal, for the series and for new ones. The first member begins alone.
+    The others are added one after the other: at each step a member has the share of the lowest
+    error beside the joint forecast so far, and all before it have what is left.
+    """
+    first, *others = proof.forecasts.values()
+    joint = first.copy()
+    weights = [np.ones(proof.y.shape[1])]
+    for forecast, margin in zip(others, margins.values(), strict=True):
+        share = _share_at_steps(proof, joint, forecast, stretches, margin)
+        weights = [(1 - share) * weight for weight in weights] + [share]
+        joint += share[:, None].astype(np.float32) * (forecast - joint)
+    at_steps = np.stack(weights, axis=-1)[None, :, None]
+    n_rows, n_targets = 2, proof.y.shape[2]
+    return np.tile(at_steps, (n_rows, 1, n_targets, 1))
+
+
+def _share_at_steps(
     proof: Proof,
     one: Float32Array,
     other: Float32Array,
     stretches: IntArray,
     margin: float,
 ) -> Float64Array:
-    """Find the weight of the second of two forecasts at each step ahead, (pred_len,).
+    """Find the share of the second of two forecasts at each step ahead, (pred_len,).
 
     It is the one that does best on average over the stretches of the windows, see `mean_log_share`.
     """

@@ -68,7 +68,7 @@ def follow(history, horizon, *, past, known):
 def equally(proof, *, n_series, **_):
     """Believe all forecasters the same."""
     n_members = len(proof.forecasts)
-    return np.full((n_series + 1, proof.y.shape[2], n_members), 1 / n_members)
+    return np.full((n_series + 1, 1, proof.y.shape[2], n_members), 1 / n_members)
 
 
 @pytest.fixture(scope="module", params=CASES, ids="-".join)

@@ -10,9 +10,10 @@ from skinformer.ensemble.head import PointHead
 from skinformer.ensemble.member import Member
 from skinformer.ensemble.names import RIDGES, TREES
 from skinformer.estimators.settings import read_settings
-from skinformer.judging.challenge import weigh_challengers
+from skinformer.judging.challenge import prove_challengers, stretches_of
 from skinformer.judging.plan import Plan
 from skinformer.judging.proof import Proof
+from skinformer.judging.weights import weigh_series, weigh_steps
 
 PRED_LEN = 4
 N_WINDOWS = 240
@@ -59,7 +60,7 @@ def plan_of(*names):
 
 
 def weigh(kinds, *, ridges, truth, n_known=1, last=0.0, n_windows=N_WINDOWS):
-    """Weigh members by name beside the forecast of ridges."""
+    """Weigh members beside the forecast of ridges: weights by name at each step, and the plan."""
     sizes = SimpleNamespace(
         seq_len=24, pred_len=PRED_LEN, n_targets=1, n_known=n_known, n_static=0
     )
@@ -71,22 +72,29 @@ def weigh(kinds, *, ridges, truth, n_known=1, last=0.0, n_windows=N_WINDOWS):
     proof = Proof(
         windows, PointHead("mse"), truth[some], weight, {RIDGES: ridges[some]}
     )
-    return weigh_challengers(
+    challengers, plan = prove_challengers(
         SimpleNamespace(blend={"last": last}),
         kinds,
         proof,
         SimpleNamespace(sizes=sizes),
         plan_of(*kinds),
     )
+    if not challengers.members:
+        return None, plan
+    assert [member.name for member in challengers.members] == [*kinds]
+    weights = weigh_steps(proof, stretches_of(proof), challengers.margins)
+    np.testing.assert_allclose(weights.sum(axis=-1), 1.0)
+    return dict(
+        zip(proof.forecasts, np.moveaxis(weights[0, :, 0], -1, 0), strict=True)
+    ), plan
 
 
 def test_a_member_that_errs_less_takes_the_weight_of_the_ridges():
     """It is right where ridges are a deviation off."""
     truth = draw(0)
     other = kind_of("other", truth + draw(2, 0.01))
-    challenge, _ = weigh({"other": other}, ridges=truth + draw(1), truth=truth)
-    assert challenge.weights["other"].min() > 0.9
-    np.testing.assert_allclose(challenge.y_pred, truth, atol=0.5)
+    weights, _ = weigh({"other": other}, ridges=truth + draw(1), truth=truth)
+    assert weights["other"].min() > 0.9
 
 
 def test_a_member_that_errs_more_gets_none():
@@ -94,9 +102,9 @@ def test_a_member_that_errs_more_gets_none():
     truth = draw(0)
     ridges = truth + draw(1, 0.1)
     other = kind_of("other", truth + draw(2, 2.0))
-    challenge, _ = weigh({"other": other}, ridges=ridges, truth=truth)
-    assert not challenge.weights["other"].any()
-    np.testing.assert_array_equal(challenge.y_pred, ridges)
+    weights, _ = weigh({"other": other}, ridges=ridges, truth=truth)
+    assert not weights["other"].any()
+    np.testing.assert_array_equal(weights[RIDGES], 1.0)
 
 
 def test_weights_go_by_the_steps_ahead_at_which_a_member_gains():
@@ -104,10 +112,10 @@ def test_weights_go_by_the_steps_ahead_at_which_a_member_gains():
     truth = draw(0)
     forecast = truth + draw(2, 0.8)
     forecast[:, 2:] = truth[:, 2:]
-    challenge, _ = weigh(
+    weights, _ = weigh(
         {"other": kind_of("other", forecast)}, ridges=truth + draw(1, 0.5), truth=truth
     )
-    weight = challenge.weights["other"][:, 0]
+    weight = weights["other"]
     assert weight[0] + 0.2 < weight[-1]
 
 
@@ -116,41 +124,33 @@ def test_a_later_member_gains_on_the_joint_forecast_of_those_before():
     truth = draw(0)
     forecast = truth + draw(2, 0.5)
     kinds = {name: kind_of(name, forecast) for name in ("first", "copy")}
-    challenge, _ = weigh(kinds, ridges=truth + draw(1, 0.5), truth=truth)
-    assert [member.name for member in challenge.challengers] == ["first", "copy"]
-    assert 0.3 < challenge.weights["first"].mean() < 0.7
-    assert challenge.weights["copy"].max() < 0.2
-    total = sum(challenge.weights.values())
-    np.testing.assert_allclose(total, 1.0)
-    joint = sum(
-        challenge.weights[name] * challenge.proof.forecasts[name][0]
-        for name in (RIDGES, "first", "copy")
-    )
-    np.testing.assert_allclose(challenge.y_pred[0], joint, rtol=1e-4, atol=1e-5)
+    weights, _ = weigh(kinds, ridges=truth + draw(1, 0.5), truth=truth)
+    assert 0.3 < weights["first"].mean() < 0.7
+    assert weights["copy"].max() < 0.2
 
 
 def test_nothing_is_weighed_where_the_split_holds_no_two_forecasts():
     """One stretch alone proves nothing; the plan says why."""
     truth = draw(0)
     other = kind_of(TREES, truth)
-    challenge, plan = weigh(
+    weights, plan = weigh(
         {TREES: other}, ridges=truth + 1, truth=truth, n_windows=2 * PRED_LEN - 1
     )
-    assert challenge is None
+    assert weights is None
     assert plan.reasons == {TREES: "the validation split holds no two forecasts"}
 
 
 def test_trees_are_not_asked_on_a_random_walk_without_columns_known_ahead():
     """The last value is best there, however well trees do by chance."""
     truth = draw(0)
-    challenge, plan = weigh(
+    weights, plan = weigh(
         {TREES: kind_of(TREES, truth)},
         ridges=truth + 1,
         truth=truth,
         n_known=0,
         last=0.5,
     )
-    assert challenge is None
+    assert weights is None
     assert plan.reasons[TREES].startswith("no future covariates, and a random walk")
     assert TREES not in plan.settings.members
 
@@ -160,9 +160,38 @@ def test_trees_that_found_no_column_to_tell_anything_gain_by_a_standard_error():
     truth = draw(0)
     ridges = truth + draw(1)
     forecast = ridges + draw(3, 0.3) - 0.04 * (ridges - truth)
-    weights = []
+    means = []
     for plain in [(), (0,)]:
         kinds = {TREES: kind_of(TREES, forecast, plain)}
-        challenge, _ = weigh(kinds, ridges=ridges, truth=truth)
-        weights.append(challenge.weights[TREES].mean())
-    assert weights[0] > 1.5 * weights[1]
+        weights, _ = weigh(kinds, ridges=ridges, truth=truth)
+        means.append(weights[TREES].mean())
+    assert means[0] > 1.5 * means[1]
+
+
+def test_trees_have_to_gain_surely_where_the_target_is_a_random_walk():
+    """The same gain that counts elsewhere is as likely chance beside the last value."""
+    truth = draw(0)
+    ridges = truth + draw(1)
+    kinds = {TREES: kind_of(TREES, ridges + draw(3, 0.3) - 0.04 * (ridges - truth))}
+    means = []
+    for last in (0.0, 0.4):
+        weights, _ = weigh(kinds, ridges=ridges, truth=truth, last=last)
+        means.append(weights[TREES].mean())
+    assert means[0] > 1.5 * means[1]
+
+
+def test_both_ways_of_weighing_return_weights_by_series_step_target_and_member():
+    """So what weighs is chosen in one place, and nothing that follows asks by what."""
+    truth = np.tile(draw(0), (1, 1, 2))
+    forecasts = {"one": truth + 0.1, "other": truth + 1.0}
+    windows = Windows(
+        steps=np.arange(N_WINDOWS), series=np.zeros(N_WINDOWS, dtype=np.int64)
+    )
+    proof = Proof(windows, PointHead("mse"), truth, np.ones_like(truth), forecasts)
+    by_steps = weigh_steps(proof, stretches_of(proof), {"other": 0.0})
+    by_series = weigh_series(proof, n_series=1, prior={})
+    assert by_steps.shape == (2, PRED_LEN, 2, 2)
+    assert by_series.shape == (2, 1, 2, 2)
+    for weights in (by_steps, by_series):
+        np.testing.assert_allclose(weights.sum(axis=-1), 1.0)
+        assert (weights[..., 0] > 0.99).all()

@@ -6,15 +6,14 @@ from sklearn.linear_model import Ridge
 
 from skinformer import InformerRegressor
 from skinformer.ensemble.head import PointHead
+from skinformer.ensemble.names import TREES
 from skinformer.estimators.settings import read_settings
 from skinformer.judging.plan import (
-    MARGIN,
-    MARGIN_ON_WALKS,
     Plan,
     Scheme,
     choose_scheme,
-    margin_of_trees,
     plan_members,
+    plan_trees,
 )
 from skinformer.timeline.clock import RowClock
 from skinformer.timeline.timeline import Table
@@ -121,23 +120,26 @@ def test_what_is_held_out_decides_how_members_are_weighed(
 
 
 @pytest.mark.parametrize(
-    ("has_known", "last_value", "is_complete", "margin"),
+    ("trees", "has_known", "last_value", "is_complete", "takes_part"),
     [
-        (True, 0.0, False, 0.0),
-        (True, 0.4, True, MARGIN_ON_WALKS),
-        (False, 0.0, True, MARGIN),
-        (False, 0.0, False, None),
-        (False, 0.4, True, None),
+        ("auto", True, 0.0, False, True),
+        ("auto", True, 0.4, True, True),
+        ("auto", False, 0.0, True, True),
+        ("auto", False, 0.0, False, False),
+        ("auto", False, 0.4, True, False),
+        (Ridge(), False, 0.4, False, True),
     ],
 )
-def test_trees_have_to_gain_the_more_the_less_they_see(
-    has_known, last_value, is_complete, margin
+def test_trees_that_see_no_more_than_ridges_need_forecasts_of_no_walk(
+    trees, has_known, last_value, is_complete, takes_part
 ):
-    """Where columns are known ahead any gain does; on walks, and of few forecasts, none counts."""
-    found = margin_of_trees(
-        settings_of(),
+    """On walks the last value is best; few long forecasts hold for their season alone."""
+    members = ["ridges", "trees" if trees == "auto" else trees]
+    plan = plan_trees(
+        Plan(settings_of(members=members)),
         has_known=has_known,
         last_value=last_value,
         is_complete=is_complete,
     )
-    assert found == margin
+    assert (TREES in plan.settings.members) == takes_part
+    assert (TREES in plan.reasons) != takes_part

@@ -47,7 +47,7 @@ def shares_of(*errors, n_series=1, weight=None):
     forecasts, truth = forecasts_of(*errors, n_series=n_series)
     weight = np.ones_like(truth) if weight is None else weight
     proof = proof_of(forecasts, truth, weight, np.arange(n_series))
-    return weigh_series(proof, n_series=n_series, prior={})[:, 0]
+    return weigh_series(proof, n_series=n_series, prior={})[:, 0, 0]
 
 
 def proof_of(forecasts, truth, weight, series):
@@ -98,6 +98,14 @@ def test_in_a_panel_it_counts_to_err_on_the_other_side():
     )
     assert alone[-1, 2] + 0.03 < few[-1, 2] < many[-1, 2] - 0.1
     np.testing.assert_allclose(many[:, 0], many[:, 1])
+
+
+def test_who_errs_far_more_than_the_others_has_no_part_in_a_large_panel():
+    """A hundredth of it would spoil the joint forecast."""
+    errors = np.linspace(0.5, 1.5, 500)
+    weights = shares_of(errors, -1.1 * errors[::-1], 1000 * errors, n_series=500)
+    assert weights[:, 2].max() < 1e-4
+    assert weights[-1, :2].min() > 0.3
 
 
 def test_joint_errors_count_relative_to_the_series():
@@ -296,7 +304,7 @@ def test_ridges_of_few_windows_count_less_from_the_start():
     none = np.zeros(1, dtype=np.int64)
     proof = proof_of([same, same], truth, truth, none)
     weights = weigh_series(proof, n_series=1, prior={"1": prior_of_windows(60, 60)})
-    np.testing.assert_allclose(weights[0, 0], [10 / 11, 1 / 11])
+    np.testing.assert_allclose(weights[0, 0, 0], [10 / 11, 1 / 11])
 
 
 @pytest.mark.slow
