@@ -1,6 +1,8 @@
 """Error by budget: fits of some tables with ``max_seconds`` of 2, 5, 15 and 60, and without.
 
-Run ``python examples/benchmarks/budget.py``; ``--tables street panel --seconds 5 15`` takes some.
+Run ``python examples/benchmarks/budget.py``; ``--tables street panel --seconds 5 15`` takes some,
+and so do tasks of the public scoreboards by name, see scoreboard.py: ``--tables ett1/h/short``. A
+task is fitted once, to the rows before its first window, and its error is the MASE there.
 Each line has the seconds of a fit with its first prediction interval, their ratio to
 ``max_seconds``, the mean absolute error on later rows, and the members with a weight. A fit on a
 busy machine learns less in the same seconds: say what else ran.
@@ -16,6 +18,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from boards import TASKS
+from scoreboard import Run, score
 from tables import DAY, TABLES, Table, street
 
 from skinformer import InformerRegressor
@@ -55,14 +59,23 @@ ALL = {name: TABLES[name] for name in ("street", "streets", "etth1", "bikes")} |
 
 def measure(name: str, max_seconds: float | None) -> dict[str, Any]:
     """Fit a table, and return its seconds, error and members."""
-    table = ALL[name]()
-    model = InformerRegressor(**table.columns, max_seconds=max_seconds, random_state=0)
+    if name in ALL:
+        table = ALL[name]()
+        model, train = InformerRegressor(**table.columns, random_state=0), table.train
+    else:
+        run = Run(TASKS[name])
+        model, train = run.make_model({}), run.rows_before(0)
+    model.set_params(max_seconds=max_seconds)
     began = time.perf_counter()
-    model.fit(table.train)
+    model.fit(train)
     fitted = time.perf_counter()
     has_intervals = model.intervals_ is not None
     ended = time.perf_counter()
-    result = backtest(model, table.later).dropna(subset=["actual", "forecast"])
+    if name in ALL:
+        result = backtest(model, table.later).dropna(subset=["actual", "forecast"])
+        error = (result["forecast"] - result["actual"]).abs().mean()
+    else:
+        error, _ = score(run.task, run.forecast_window(model, 0))
     board = model.leaderboard().query("takes_part and member != 'joint forecast'")
     return {
         "table": name,
@@ -70,7 +83,7 @@ def measure(name: str, max_seconds: float | None) -> dict[str, Any]:
         "fit": round(fitted - began, 1),
         "interval": round(ended - fitted, 1) if has_intervals else np.nan,
         "ratio": round((ended - began) / (max_seconds or np.inf), 2),
-        "error": round((result["forecast"] - result["actual"]).abs().mean(), 3),
+        "error": round(error, 3),
         "members": " ".join(board.index),
     }
 
@@ -78,7 +91,13 @@ def measure(name: str, max_seconds: float | None) -> dict[str, Any]:
 def main() -> None:
     """Measure the tables that are asked for, and write a line for each fit."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--tables", nargs="+", choices=ALL, default=list(ALL))
+    parser.add_argument(
+        "--tables",
+        nargs="+",
+        choices=[*ALL, *TASKS],
+        default=list(ALL),
+        metavar="TABLE",
+    )
     parser.add_argument("--seconds", nargs="+", type=float, default=[2, 5, 15, 60])
     parser.add_argument(
         "--without", action="store_true", help="a fit without a limit, too"

@@ -21,6 +21,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -68,14 +69,13 @@ class Run:
 
     def forecast(self, parameters: dict[str, Any]) -> list[Forecast]:
         """Fit the estimator, and forecast each window."""
-        data = self.as_frame()
         model = self.make_model(parameters)
         n_fits = len(self.starts)
-        n_values = len(data) * (1 if self.task.is_panel else len(self.targets))
+        n_values = len(self.data) * (1 if self.task.is_panel else len(self.targets))
         if n_fits == 1 or n_values * n_fits <= _FEW_VALUES:
-            windows = self._forecast_by_new_fits(model, data)
+            windows = self._forecast_by_new_fits(model)
         else:
-            windows = self._forecast_by_one_fit(model, data)
+            windows = self._forecast_by_one_fit(model)
         return [each for window in windows for each in window]
 
     def repeat_last_season(self) -> list[Forecast]:
@@ -91,8 +91,9 @@ class Run:
             forecasts += self._beside_truth(window, quantiles)
         return forecasts
 
-    def as_frame(self) -> pd.DataFrame:
-        """Return what the estimator is given: a table, or a panel of series that end together."""
+    @cached_property
+    def data(self) -> pd.DataFrame:
+        """What the estimator is given: a table, or a panel of series that end together."""
         if not self.task.is_panel:
             known = list(self.task.known)
             table = self.rows[[*self.targets, *known]].copy()
@@ -119,21 +120,31 @@ class Run:
         return model.set_params(**parameters)
 
     def _forecast_by_new_fits(
-        self, model: InformerRegressor, data: pd.DataFrame
+        self, model: InformerRegressor
     ) -> Iterator[list[Forecast]]:
         """Fit before each window."""
-        times = data.index.get_level_values(-1)
-        for window, start in enumerate(self.starts):
+        for window in range(len(self.starts)):
+            model.fit(self.rows_before(window))
+            yield self.forecast_window(model, window)
+
+    def rows_before(self, window: int) -> pd.DataFrame:
+        """Return what the estimator is fitted to before a window."""
+        times = self.data.index.get_level_values(-1)
+        return self.data[times < self.rows.index[self.starts[window]]]
+
+    def forecast_window(self, model: InformerRegressor, window: int) -> list[Forecast]:
+        """Forecast a window by a model that was fitted to the rows before it."""
+        start = self.starts[window]
+        if self.task.known:
+            times = self.data.index.get_level_values(-1)
             first = self.rows.index[start]
             last = self.rows.index[start + self.task.horizon - 1]
-            model.fit(data[times < first])
-            if self.task.known:
-                is_ahead = (times >= first) & (times <= last)
-                ahead = data.loc[is_ahead, list(self.task.known)]
-                found = model.forecast(ahead, levels=LEVELS)
-            else:
-                found = model.forecast(horizon=self.task.horizon, levels=LEVELS)
-            yield self._beside_truth(window, self._split_forecast(found))
+            is_ahead = (times >= first) & (times <= last)
+            ahead = self.data.loc[is_ahead, list(self.task.known)]
+            found = model.forecast(ahead, levels=LEVELS)
+        else:
+            found = model.forecast(horizon=self.task.horizon, levels=LEVELS)
+        return self._beside_truth(window, self._split_forecast(found))
 
     def _split_forecast(self, found: pd.DataFrame) -> dict[str, np.ndarray]:
         """Return the quantiles of each series or target."""
@@ -149,13 +160,12 @@ class Run:
         }
 
     def _forecast_by_one_fit(
-        self, model: InformerRegressor, data: pd.DataFrame
+        self, model: InformerRegressor
     ) -> Iterator[list[Forecast]]:
         """Fit before the first window."""
-        first = self.rows.index[self.starts[0]]
-        times = data.index.get_level_values(-1)
-        model.fit(data[times < first])
-        later = data[times >= first]
+        train = self.rows_before(0)
+        model.fit(train)
+        later = self.data.drop(index=train.index)
         table = backtest(model, later, horizon=self.task.horizon, levels=LEVELS)
         key = "series" if self.task.is_panel else "target"
         columns = [f"q{level:g}" for level in LEVELS]
