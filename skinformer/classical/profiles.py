@@ -109,5 +109,6 @@ def _interpolated(values: Float64Array, known: BoolArray) -> Float64Array:
     has_gaps = known.any(axis=1) & ~known.all(axis=1)
     for i in np.flatnonzero(has_gaps):
         there = rows[known[i]]
-        values[i] = np.interp(rows, there, values[i, there])
+        lacking = rows[~known[i]]
+        values[i, lacking] = np.interp(lacking, there, values[i, there])
     return values

@@ -82,18 +82,28 @@ def smooth(values: Float64Array, grid: Grid) -> Smoothed:
     values, n_ahead = _until_last_known(
         values, n_rows=400
     )  # what lies before is forgotten
-    start = _start(values)[:, None]
-    level = np.repeat(start, len(grid.alpha), axis=1)
+    level = np.repeat(_start(values)[:, None], len(grid.alpha), axis=1)
     trend = np.zeros_like(level)
     missed = np.zeros_like(level)
+    damped = np.empty_like(level)
+    error = np.empty_like(level)
+    change = np.empty_like(level)
     beta = grid.alpha * grid.beta
-    for row in values.T:
-        expected = level + grid.phi * trend
-        error = row[:, None] - expected
-        error[np.isnan(row)] = 0.0
-        missed += np.abs(error)
-        level = expected + grid.alpha * error
-        trend = grid.phi * trend + beta * error
+    unknown = np.isnan(values)
+    has_unknown = np.asarray(unknown.any(axis=0))
+    # PERF: every row writes into the same arrays; new ones took longer than what is computed.
+    for i, row in enumerate(values.T):
+        np.multiply(grid.phi, trend, out=damped)
+        np.add(level, damped, out=level)
+        np.subtract(row[:, None], level, out=error)
+        if has_unknown[i]:
+            error[unknown[:, i]] = 0.0
+        np.abs(error, out=change)
+        np.add(missed, change, out=missed)
+        np.multiply(grid.alpha, error, out=change)
+        np.add(level, change, out=level)
+        np.multiply(beta, error, out=change)
+        np.add(damped, change, out=trend)
     level, trend = _go_on(level, trend, grid.phi, n_ahead)
     n_known = (~np.isnan(values)).sum(axis=1)
     n_known = np.maximum(n_known, 1.0)

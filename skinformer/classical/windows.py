@@ -61,7 +61,8 @@ def sums_before(*columns: Float64Array) -> Float64Array:
 
 def sums_between(sums: Float64Array, begin: IntArray, end: IntArray) -> Float64Array:
     """Add up the rows from some on to others, (n_columns, n, n_begins), by `sums_before`."""
-    return sums[:, :, end] - sums[:, :, begin]
+    # PERF: `take` is several times as fast as an index.
+    return sums.take(end, axis=2) - sums.take(begin, axis=2)
 
 
 def bounded(forecast: Float64Array, values: Float64Array) -> Float64Array:

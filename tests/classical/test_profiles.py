@@ -7,6 +7,7 @@ from skinformer.classical.past import Past
 from skinformer.classical.profiles import (
     around_level,
     last_values,
+    moving_mean,
     nearest,
     place_means,
 )
@@ -128,3 +129,18 @@ def test_what_stands_alone_in_a_hole_is_compared_with_the_level_around_it():
     seen = np.where(rows == 34, 62.0, values)
     without, profile = (around_level(past_of(row), 4, 1.0)[0] for row in (values, seen))
     assert profile[2] - profile[3] == pytest.approx(12 + without[2] - without[3], abs=1)
+
+
+def test_moving_means_are_interpolated_at_unknown_rows_alone(monkeypatch):
+    """Only half a season at either end has none; the rows between are not computed again."""
+    asked = []
+    interp = np.interp
+
+    def counted(rows, *knots):
+        asked.append(len(rows))
+        return interp(rows, *knots)
+
+    monkeypatch.setattr(np, "interp", counted)
+    means = moving_mean(np.arange(200.0)[None], 7)
+    np.testing.assert_allclose(means[0, 3:-3], np.arange(3.0, 197.0))
+    assert asked == [6]
