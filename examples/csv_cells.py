@@ -497,7 +497,7 @@ def _day_comes_first(cells: pd.Series, parts: pd.Series) -> bool | None:
     if not len(first) and not len(second):
         raise InputError(
             f"{first_cell(cells)} may begin with the day or the month, and no day "
-            "after the 12th tells; add --dayfirst or --no-dayfirst."
+            "after the 12th shows which; add --dayfirst or --no-dayfirst."
         )
     return len(first) > 0
 

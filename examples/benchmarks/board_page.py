@@ -30,60 +30,62 @@ HEAD = """\
 # Benchmarks
 
 [GIFT-Eval](https://github.com/SalesforceAIResearch/gift-eval) and \
-[fev-bench](https://github.com/autogluon/fev) compare forecasters on public data, many of them \
-pretrained on billions of rows. This page shows skinformer's defaults beside their published \
-results, on those tasks whose data can be rebuilt from public files: {n_gift} of 97 and {n_fev} \
-of 100. `{command} --page` writes it from the results.
+[fev-bench](https://github.com/autogluon/fev) compare forecasters on public data. Many of these \
+forecasters were pretrained on billions of rows. This page compares the defaults of skinformer \
+with their published results. It has the tasks whose data can be built from public files: \
+{n_gift} of 97 in GIFT-Eval and {n_fev} of 100 in fev-bench. `{command} --page` writes the page.
 
-- **Every number is an error divided by the seasonal naive's**, so 1.000 is the seasonal naive, \
-and lower is better. The first is MASE, of the median; the second is the quantile loss of the \
-levels 0.1 to 0.9: CRPS on GIFT-Eval, SQL (scaled quantile loss) on fev-bench.
-- **skinformer** learns each task from its own rows, on one CPU thread. `seq_len` goes by the \
-frequency alone (two weeks of hours, eight weeks of days, a year of weeks, two years of months), \
-`loss="mae"`, everything else is the default. *Trained on the task* has the same rows; \
-*pretrained* models saw other data before.
-- It forecasts all test windows from one fit, or fits anew before each where rows are few. \
-CPU-seconds are those of all fits and forecasts of a task.
+- **Every number is an error divided by that of the seasonal naive forecast.** The seasonal naive \
+forecast has 1.000, and lower is better. The first number is the MASE of the median. The second \
+is the quantile loss of the levels 0.1 to 0.9, called CRPS in GIFT-Eval and SQL (scaled quantile \
+loss) in fev-bench.
+- **skinformer** is fitted to the rows of each task, on one CPU thread. `seq_len` depends on the \
+frequency only: two weeks of hours, eight weeks of days, a year of weeks, two years of months. \
+All other parameters except `loss="mae"` are the defaults. Models of the kind *trained on the \
+task* use the same rows. *Pretrained* models were trained on other data before.
+- If a task has many rows, one fit forecasts all test windows. Otherwise the model is fitted again \
+before each window. CPU-seconds are the sum over all fits and forecasts of a task.
 """
 
 DATA = """\
 ## Data
 
-The folder `SKINFORMER_BENCH_DATA` (by default `../shared/data`) holds these files; none of them \
-is part of skinformer. `{command} --check` compares the seasonal naive's MASE of every task with \
-the published one: all agree to four digits.
+The data are read from the folder `SKINFORMER_BENCH_DATA` (by default `../shared/data`). None of \
+these files is part of skinformer. `{command} --check` compares the MASE of the seasonal naive \
+forecast of every task with the published one: all agree to four digits.
 
-| file | from | how it becomes a task |
+| file | source | tasks |
 |---|---|---|
 | `scoreboard/us_births` | vincentarelbundock/Rdatasets, `csv/mosaicData/Births.csv` | days; \
-full weeks to Tuesday and months, sums |
-| `scoreboard/saugeen` | cran/deseasonalize, `data/SaugeenDay.rda` | days; full weeks to \
-Thursday and months, means |
+sums of full weeks (ending on Tuesday) and of months |
+| `scoreboard/saugeen` | cran/deseasonalize, `data/SaugeenDay.rda` | days; means of \
+full weeks (ending on Thursday) and of months |
 | `scoreboard/hierarchical_sales` | GonBla/Pasta_Time_Series, `hierarchical_sales_data.csv`, \
-columns QTY | missing days stay missing; weeks to Wednesday, sums, without the last |
-| `scoreboard/uci_air_quality` | ajayarunachalam/msda, `data/AirQualityUCI.csv` | -200 is \
-missing; days are means, without the first and last; T, RH and AH are known ahead |
-| `scoreboard/gfc14` | Leo-VK/ProEnFo, `data/GEF14/GEFCom2014-E.csv` | from 2013 on; temperature \
-is known ahead |
+columns QTY | days, with missing days; sums of weeks (ending on Wednesday), without the last week |
+| `scoreboard/uci_air_quality` | ajayarunachalam/msda, `data/AirQualityUCI.csv` | hours, where \
+-200 is a missing value; means of days, without the first and the last; T, RH and AH are future \
+covariates |
+| `scoreboard/gfc14` | Leo-VK/ProEnFo, `data/GEF14/GEFCom2014-E.csv` | hours from 2013 on; the \
+temperature is a future covariate |
 | `scoreboard/australian_tourism` | unit8co/darts, `datasets/australian_tourism.csv` | quarters, \
 without the seven columns of states |
-| `ETTm1`, `ETTh1`, `ETTh2` | zhouhaoyi/ETDataset | GIFT-Eval: quarter hours, and means of \
-hours, full days and full weeks to Thursday, of ETTm1. fev-bench: ETTh1 and ETTh2; means of days \
-and of weeks to Sunday, without the first and last |
-| `panels/car_parts`, `panels/covid_deaths` | Monash repository | months and days as they are |
+| `ETTm1`, `ETTh1`, `ETTh2` | zhouhaoyi/ETDataset | GIFT-Eval: ETTm1, in quarter hours and as \
+means of hours, full days and full weeks (ending on Thursday). fev-bench: ETTh1 and ETTh2, in \
+hours and as means of days and of weeks (ending on Sunday), without the first and the last |
+| `panels/car_parts`, `panels/covid_deaths` | Monash repository | months; days |
 
-A file is a CSV whose first column is the time, packed by gzip but for `ETTh1` and `ETTh2`. \
-Panels have the columns series, t and y, one series below the other. Tasks, horizons and numbers \
-of windows are in [`boards.py`](../examples/benchmarks/boards.py).
+Each file is a CSV whose first column is the time. All except `ETTh1` and `ETTh2` are compressed \
+by gzip. Panels have the columns `series`, `t` and `y`. Tasks, horizons and numbers of windows are \
+in [`boards.py`](../examples/benchmarks/boards.py).
 
 ## Other measurements
 
 - [Three datasets with covariates](covariates.md), with [all numbers](../notes/drivers.md)
 - [Nine panels of short series](panels.md), with [all numbers](../notes/panels.md)
-- [Prediction intervals](intervals.md), with [what they cover](../notes/ranges.md)
+- [Prediction intervals](intervals.md), with [their coverage](../notes/ranges.md)
 - [ETT and other tables of the papers](../notes/accuracy.md), and [seventeen shapes of ordinary \
 data](../notes/ordinary.md)
-- [Seconds and memory](performance.md) beside other libraries
+- [Run time and memory](performance.md), compared with other libraries
 """
 
 
@@ -174,7 +176,7 @@ def _section(
         f"## {board}",
         "",
         f"Measured {when} at commit {commit} by `{COMMAND}`: {len(run)} of {len(tasks)} tasks. "
-        f"Others' figures: {SOURCES[board]}.",
+        f"Results of other models: {SOURCES[board]}.",
         "",
         _standing(board, ranked, len(run)),
         "",
@@ -195,12 +197,13 @@ def _standing(board: str, ranked: pd.DataFrame, n_tasks: int) -> str:
         better = ranked[ranked[error] < ranked.loc[OURS, error]]
         n_trained = int((better["kind"] != KINDS["pretrained"]).sum())
         places.append(
-            f"By {name} {len(better)} of {len(ranked) - 1} other models are better; {n_trained} of "
-            f"these {_is_or_are(n_trained)} not pretrained."
+            f"By {name}, {len(better)} of {len(ranked) - 1} other models are better, "
+            f"{n_trained} of which {_is_or_are(n_trained)} not pretrained."
         )
     lost = ranked.loc[RIVAL, "lost"]
     places.append(
-        f"{RIVAL} has the lower MASE on {lost} of {n_tasks} tasks, skinformer on {n_tasks - lost}."
+        f"{RIVAL} has the lower MASE on {lost} of {n_tasks} tasks, and skinformer on "
+        f"{n_tasks - lost}."
     )
     return " ".join(places)
 
