@@ -128,7 +128,7 @@ def _total(costs: list[Cost]) -> Cost:
 
 
 def _ridges(sizes: _Sizes) -> Cost:
-    """Multiply windows several times over, and decompose their sums."""
+    """Multiply windows several times over, decompose their sums, and compare candidates."""
     n_windows = min(sizes.n_windows, 100_000)
     window_len = sizes.seq_len + sizes.pred_len
     own = sizes.n_targets * sizes.seq_len * window_len
@@ -138,7 +138,14 @@ def _ridges(sizes: _Sizes) -> Cost:
     n_mixed = min(n_rows * sizes.n_columns, 1024) if sizes.n_columns > 1 else 0
     mixed = n_mixed * (n_mixed + sizes.n_targets * sizes.pred_len)
     n_decomposed = (1 + sizes.n_targets) * sizes.seq_len**3 + n_mixed**3
-    seconds = 0.4 + 1.5e-10 * n_windows * (own + mixed) + 1.5e-9 * n_decomposed
+    n_outputs = sizes.n_targets * sizes.pred_len
+    n_compared = min(256 * n_outputs, max(1_000_000, 32 * n_outputs))
+    seconds = (
+        0.4
+        + 1.5e-10 * n_windows * (own + mixed)
+        + 1.5e-9 * n_decomposed
+        + 2e-8 * n_compared * (sizes.seq_len + 100)
+    )
     # A third is left where no period is left out in turn.
     return Cost(seconds / 3, seconds * 2 / 3)
 
