@@ -72,7 +72,6 @@ BF16: dict[str, Any] = {
 BF16_CLASSES: dict[str, Any] = {
     **BF16,
     "class_weight": None,
-    "label_smoothing": 0.1,
-    "z_loss": 1e-4,
+    "training": replace(BF16["training"], label_smoothing=0.1, z_loss=1e-4),
 }
 del BF16_CLASSES["target_transform"], BF16_CLASSES["loss"]

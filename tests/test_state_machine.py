@@ -236,7 +236,7 @@ class Machine(RuleBasedStateMachine):
 
     @initialize(warm=st.booleans())
     def begin(self, warm):
-        self.model.set_params(warm_start=warm)
+        self.model.set_params(training__warm_start=warm)
 
     @rule(
         name=st.sampled_from(sorted(FRAMES)),
@@ -412,7 +412,9 @@ class Machine(RuleBasedStateMachine):
 
     # Once a fit: a second clone would learn what the first did, and take most of the steps' time.
     @precondition(
-        lambda self: not (self.cloned or self.end > N_ROWS or self.model.warm_start)
+        lambda self: (
+            not (self.cloned or self.end > N_ROWS or self.model.training.warm_start)
+        )
     )
     @rule()
     def a_clone_learns_the_same(self):

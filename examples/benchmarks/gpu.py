@@ -430,7 +430,7 @@ def memory_kept(sizes: Sizes) -> dict[str, Any]:
 
 
 def full_device(sizes: Sizes) -> dict[str, Any]:
-    """Fit by ``device="auto"`` on a GPU whose memory is taken: a warning, and the CPU."""
+    """Fit by ``Network(device="auto")`` on a GPU whose memory is taken: a warning, and the CPU."""
     import warnings
 
     import torch
@@ -676,10 +676,8 @@ def _whole_fit(rows: Any, later: Any, **parameters: Any) -> dict[str, Any]:
     """Fit and forecast, with the seconds of each and the mean absolute error."""
     import numpy as np
 
-    from skinformer import InformerRegressor
-
     started = time.perf_counter()
-    model = InformerRegressor(random_state=0, **parameters).fit(rows)
+    model = make_estimator(random_state=0, **parameters).fit(rows)
     fitted = time.perf_counter()
     found = model.forecast()
     forecast = time.perf_counter()

@@ -12,7 +12,7 @@ import pandas as pd
 from skinformer.ensemble.head import ClassHead
 from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.bases import ClassifierMixin
-from skinformer.estimators.parts import PART_CONSTRAINTS
+from skinformer.estimators.parts import PART_CONSTRAINTS, Training
 from skinformer.reading.labels import LabelReader, read_labels
 from skinformer.rolling.blocks import RequestedSteps
 from skinformer.timeline.arrays import AnyArray, Float64Array
@@ -67,12 +67,6 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         The calendar features of dated rows: a list of "minute", "hour", "weekday", "day" (of the
         month), "week" and "month". "auto" chooses those that suit the frequency and vary in
         training; "week" and "month" need three years of data. None means no calendar features.
-    label_smoothing : float, default=0.0
-        Probability that is taken from each label in the training of the network, and shared equally
-        among the other classes, in [0, 1).
-    z_loss : float, default=1e-4
-        Weight of ``logsumexp(logits)**2`` in the loss of the network, which keeps logits from
-        drifting.
     members : "auto", list or tuple, default="auto"
         The members of the ensemble, which are weighted by their log losses on validation rows:
 
@@ -86,10 +80,10 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
 
         "auto" means all three names. A list contains "classes", or is ``["network"]``.
     network : Network or None, default=None
-        The architecture of the Informer: width, layers, attention, embeddings; None is
+        The architecture of the Informer and its device: width, layers, attention; None is
         ``Network()``. In a search its parameters are named ``network__d_model`` and so on.
     training : Training or None, default=None
-        The training of the Informer: epochs, windows, optimiser, precision, checkpoint; None is
+        The training of the Informer: epochs, windows, optimiser, precision, warm start; None is
         ``Training()``. In a search its parameters are named ``training__learning_rate`` and so on.
     early_stopping : bool or "auto", default="auto"
         Whether the last rows of each series are validation rows: training then keeps the weights
@@ -107,10 +101,6 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         but where several other processes share its core. A classifier of your own is neither
         estimated nor stopped. Results depend on the machine and on what else it does, also with a
         `random_state`. In a search each fit has so many seconds.
-    warm_start : bool, default=False
-        Whether training continues from the weights of the last `fit` instead of new ones.
-    device : str, default="auto"
-        The device of the network, such as "cpu" or "cuda". "auto" is CUDA if torch finds it.
     n_jobs : int or None, default=None
         The largest number of threads of a fit and its forecasts. -1 is one for each processor, -2
         one less; None is as many as torch uses (``OMP_NUM_THREADS``). Small work always uses one
@@ -212,8 +202,6 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
     _parameter_constraints = CLASSIFIER_CONSTRAINTS | PART_CONSTRAINTS
 
     class_weight: Any = None
-    label_smoothing: float = 0.0
-    z_loss: float = 1e-4
 
     def __sklearn_tags__(self) -> Any:
         """Declare that y is optional and may have several columns, and that values may miss."""
@@ -227,8 +215,9 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         return read_labels(X, y, self._target, self.class_weight)
 
     def _make_head(self) -> ClassHead:
+        training = Training.of(self.training)
         return ClassHead(
-            self.reader_.sizes, float(self.label_smoothing), float(self.z_loss)
+            self.reader_.sizes, float(training.label_smoothing), float(training.z_loss)
         )
 
     def _points(self, requested: RequestedSteps) -> Float64Array:

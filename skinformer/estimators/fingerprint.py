@@ -20,7 +20,7 @@ def fingerprint(estimator: FittedState) -> dict[str, str]:
     params = _with_inner(params, PARTS)
     for name in (
         "training__checkpoint",
-        "device",
+        "network__device",
         "max_seconds",
         "n_jobs",
         "verbose",

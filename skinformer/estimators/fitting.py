@@ -31,7 +31,7 @@ from skinformer.estimators.callbacks import FitTasks, callback_data, training_co
 from skinformer.estimators.cleaning import clean_training_rows
 from skinformer.estimators.fingerprint import fingerprint
 from skinformer.estimators.fittable import FittableInformer
-from skinformer.estimators.parts import Training
+from skinformer.estimators.parts import Network, Training
 from skinformer.estimators.progress import Progress
 from skinformer.estimators.reading import reading_settings
 from skinformer.estimators.settings import non_default_network_params, read_settings
@@ -414,7 +414,7 @@ def fit_copy(model: FittableInformer, *given: Any) -> FittableInformer:
     """
     model._validate_params()
     try:
-        return _fit_copy_on(model.device, model, given)
+        return _fit_copy_on(Network.of(model.network).device, model, given)
     except RuntimeError as error:
         if not _may_fit_on_cpu(model, error):
             raise
@@ -430,7 +430,8 @@ def _fit_copy_on(
     for name, value in vars(model).items():
         if not name.endswith("_"):
             setattr(copy, name, value)
-    goes_on = model.warm_start and hasattr(model, "ensemble_")
+    warm_start = Training.of(model.training).warm_start
+    goes_on = warm_start and hasattr(model, "ensemble_")
     budget = Budget(model.max_seconds)
     fit = Fit(copy, device=device, earlier=model if goes_on else None, budget=budget)
     watch = stopwatch()
@@ -459,5 +460,6 @@ def _may_fit_on_cpu(model: FittableInformer, error: RuntimeError) -> bool:
     """
     training = Training.of(model.training)
     has_begun = training.checkpoint is not None and Path(training.checkpoint).exists()
-    is_free = model.device == "auto" and training.precision != "fp16"
+    is_auto = Network.of(model.network).device == "auto"
+    is_free = is_auto and training.precision != "fp16"
     return is_free and not has_begun and is_gpu_out_of_memory(error)

@@ -33,16 +33,12 @@ class Parameters:
     season: int | list[int] | tuple[int, ...] | None = None
     calendar: Any = "auto"
     target_transform: Any = field(init=False)
-    label_smoothing: float = field(init=False)
-    z_loss: float = field(init=False)
     members: str | list[Any] | tuple[Any, ...] = "auto"
     network: Network | None = None
     training: Training | None = None
     early_stopping: Any = "auto"
     validation_fraction: float = 0.1
     max_seconds: float | None = None
-    warm_start: bool = False
-    device: str = "auto"
     n_jobs: int | None = None
     random_state: Any = None
     verbose: Any = 0

@@ -323,6 +323,9 @@ class Network(Part):
         in the forecast. This halves the error if the level of a series drifts. A network alone then
         forecasts each of up to 16 targets separately. None is True for numbers, and False for
         classes, whose shares in the window are what forecasts start from.
+    device : str, default="auto"
+        The device of the network, such as "cpu" or "cuda". "auto" is CUDA if torch finds it. All
+        other members are on the CPU.
 
     See Also
     --------
@@ -355,6 +358,7 @@ class Network(Part):
     distil: bool = True
     dropout: float = 0.2
     window_norm: bool | None = None
+    device: str = "auto"
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -394,6 +398,14 @@ class Training(Part):
         A file that is written after each epoch. If it exists, `fit` continues from it if the data
         and parameters are the same, and raises an error otherwise. It needs an int as
         `random_state`.
+    warm_start : bool, default=False
+        Whether training continues from the weights of the last `fit` instead of new ones.
+    label_smoothing : float, default=0.0
+        Probability that is taken from each label, and shared equally among the other classes, in
+        [0, 1). `InformerClassifier` alone reads it.
+    z_loss : float, default=1e-4
+        Weight of ``logsumexp(logits)**2`` in the loss, which keeps logits from drifting.
+        `InformerClassifier` alone reads it.
 
     See Also
     --------
@@ -428,6 +440,9 @@ class Training(Part):
     precision: str = "auto"
     memory_saving: MemorySaving | None = None
     checkpoint: Any = None
+    warm_start: bool = False
+    label_smoothing: float = 0.0
+    z_loss: float = 1e-4
 
 
 #: The estimators' parameters that are parts.

@@ -110,10 +110,10 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         forecasts series of any length. Your own forecasters may be the only members, or be combined
         with "classical".
     network : Network or None, default=None
-        The architecture of the Informer: width, layers, attention, embeddings; None is
+        The architecture of the Informer and its device: width, layers, attention; None is
         ``Network()``. In a search its parameters are named ``network__d_model`` and so on.
     training : Training or None, default=None
-        The training of the Informer: epochs, windows, optimiser, precision, checkpoint; None is
+        The training of the Informer: epochs, windows, optimiser, precision, warm start; None is
         ``Training()``. In a search its parameters are named ``training__learning_rate`` and so on.
     early_stopping : bool or "auto", default="auto"
         Whether the last rows of each series are validation rows: training then keeps the weights
@@ -136,10 +136,6 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         own forecasters and regressors are neither estimated nor stopped. Results depend on the
         machine and on what else it does, also with a `random_state`. In a search each fit has so
         many seconds.
-    warm_start : bool, default=False
-        Whether training continues from the weights of the last `fit` instead of new ones.
-    device : str, default="auto"
-        The device of the network, such as "cpu" or "cuda". "auto" is CUDA if torch finds it.
     n_jobs : int or None, default=None
         The largest number of threads of a fit and its forecasts. -1 is one for each processor, -2
         one less; None is as many as torch uses (``OMP_NUM_THREADS``). Small work always uses one
@@ -217,7 +213,7 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     -----
     The parameters come in groups: the five to set first (`target` … `loss`); the data and the
     members (`time` … `members`); the network and its training (`network` … `training`); when a fit
-    ends, and where it continues (`early_stopping` … `warm_start`); the run (`device` … `verbose`).
+    ends (`early_stopping` … `max_seconds`); the run (`n_jobs` … `verbose`).
 
     Training costs ``max_iter * min(n_rows, max_windows) / batch_size`` steps; the ridges take
     ``n_rows * n_targets * seq_len * (seq_len + pred_len)`` products. Memory holds the rows once,

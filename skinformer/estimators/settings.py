@@ -26,6 +26,7 @@ from skinformer.training.record import TrainerSettings
 from skinformer.validation.forecasters import is_forecaster
 from skinformer.validation.parameters import (
     check_each,
+    check_losses_of_classes,
     check_members,
     check_network,
     check_training,
@@ -65,6 +66,8 @@ def read_settings(estimator: Parameters, head: Head, *, requested: str) -> FitSe
     memory = MemorySaving.of(training.memory_saving)
     micro = int(memory.micro_batch_size or training.batch_size)
     check_training(training, micro, estimator.random_state)
+    if not isinstance(head, ClassHead):
+        check_losses_of_classes(training)
     members, forecasters = _resolve_members(estimator, head)
     device = resolve_device(requested)
     patch_len = resolve_patch_len(network.patch_len, seq_len=estimator.seq_len)

@@ -51,8 +51,6 @@ CONSTRAINTS: dict[str, Any] = {
     "early_stopping": ["boolean", StrOptions({"auto"})],
     "validation_fraction": [_SHARE],
     "max_seconds": [None, Interval(Real, 0, math.inf, closed="neither")],
-    "warm_start": ["boolean"],
-    "device": [str],
     "n_jobs": [
         None,
         Interval(Integral, 1, None, closed="left"),
@@ -65,9 +63,7 @@ CONSTRAINTS: dict[str, Any] = {
 
 #: Those of a classifier: labels have no scale, and one loss.
 CLASSIFIER_CONSTRAINTS = CONSTRAINTS | {
-    "class_weight": [None, StrOptions({"balanced"}), dict, list],
-    "label_smoothing": [Interval(Real, 0, 1, closed="left")],
-    "z_loss": [_NOT_NEGATIVE],
+    "class_weight": [None, StrOptions({"balanced"}), dict, list]
 }
 del CLASSIFIER_CONSTRAINTS["loss"]
 del CLASSIFIER_CONSTRAINTS["target_transform"]
@@ -88,6 +84,7 @@ NETWORK_CONSTRAINTS: dict[str, Any] = {
     # A CPU draws masks in steps of 2**-16: of a larger dropout nothing would be kept.
     "dropout": [Interval(Real, 0, 1 - 2**-16, closed="both")],
     "window_norm": [None, "boolean"],
+    "device": [str],
 }
 
 
@@ -101,6 +98,9 @@ TRAINING_CONSTRAINTS: dict[str, Any] = {
     "weight_decay": [_NOT_NEGATIVE],
     "batch_size": [_COUNT],
     "n_iter_no_change": [_COUNT],
+    "warm_start": ["boolean"],
+    "label_smoothing": [Interval(Real, 0, 1, closed="left")],
+    "z_loss": [_NOT_NEGATIVE],
 }
 
 
@@ -173,6 +173,7 @@ def check_moved(params: Collection[str], parts: Mapping[str, type]) -> None:
 
 def check_network(network: Any, seq_len: int) -> None:
     """Raise if parameters of the network, each valid by itself, do not fit one another."""
+    _check_device(network.device)
     _check_names("embeddings", network.embeddings, ("series", "missing", "mask"))
     if network.label_len is not None and network.label_len > seq_len:
         raise ValueError(
@@ -198,6 +199,17 @@ def check_training(training: Any, micro_batch_size: int, random_state: Any) -> N
         _check_checkpoint(training.checkpoint, random_state)
 
 
+def check_losses_of_classes(training: Any) -> None:
+    """Raise if a parameter of the loss of classes is set where numbers are forecast."""
+    for name in ("label_smoothing", "z_loss"):
+        value = getattr(training, name)
+        if value != getattr(type(training), name):
+            raise ValueError(
+                f"{name}={value!r} is read by InformerClassifier alone: leave it out of Training "
+                "for InformerRegressor."
+            )
+
+
 def _check_checkpoint(path: Any, random_state: Any) -> None:
     """Raise if a checkpoint cannot be written, or a fit could not be gone on with."""
     if Path(path).is_dir() or not Path(path).absolute().parent.is_dir():
@@ -220,7 +232,6 @@ def check_each(model: Any) -> None:
             f"target={target!r} must name one column or more, each once. Leave it None for the "
             "last column."
         )
-    _check_device(model.device)
     check_calendar("calendar", model.calendar)
     _check_seasons(model.season)
 
@@ -365,7 +376,7 @@ def warn_of_cpu(reason: str) -> None:
     warn_user(
         f"the GPU has too little memory ({reason.splitlines()[0][:120]}): the CPU is "
         "used, which is slower. Free the GPU, lower batch_size or seq_len, or pass "
-        "device='cpu'."
+        "network=Network(device='cpu')."
     )
 
 

@@ -646,9 +646,8 @@ def test_a_short_random_walk_is_forecast_about_as_well_as_by_its_last_value():
     for seed in range(3):
         y = np.random.default_rng(seed).normal(size=1020).cumsum()
         estimator = InformerRegressor(
-            device="cpu",
             random_state=0,
-            network=Network(d_model=8),
+            network=Network(d_model=8, device="cpu"),
             training=Training(max_iter=1),
         )
         assert (estimator.seq_len, estimator.pred_len) == (96, 24)

@@ -12,10 +12,9 @@ def model(checkpoint=None, **changes):
         seq_len=24,
         pred_len=6,
         members=["network"],  # beside ridges it would give up
-        network=Network(d_model=16, n_heads=2, attention="probsparse"),
+        network=Network(d_model=16, n_heads=2, attention="probsparse", device="cpu"),
         training=Training(max_iter=12, n_iter_no_change=12, checkpoint=checkpoint),
         random_state=0,
-        device="cpu",
     )
     return estimator.set_params(**changes)
 

@@ -431,7 +431,10 @@ def test_searches_take_the_scores_of_classes(df, scoring):
         "level", **with_parts(known_future=["price"], members=["network"], **P)
     )
     search = GridSearchCV(
-        model, {"label_smoothing": [0.0, 0.1]}, scoring=scoring, cv=TimeSeriesSplit(2)
+        model,
+        {"training__label_smoothing": [0.0, 0.1]},
+        scoring=scoring,
+        cv=TimeSeriesSplit(2),
     )
     search.fit(rows, rows["level"])
     assert np.isfinite(search.best_score_)

@@ -836,6 +836,8 @@ def test_the_table_holds_every_public_parameter():
         "attention__encoder",  # by "attention"
         "time",  # columns that become the index, before all that is described here
         "series",
+        "label_smoothing",  # of classes, see test_classifier.py
+        "z_loss",
     }
 
 

@@ -188,7 +188,14 @@ def test_parts_are_values_that_models_may_share():
 @pytest.mark.parametrize("kind", [InformerRegressor, InformerClassifier])
 @pytest.mark.parametrize(
     ("name", "part", "place"),
-    [("d_model", "network", "Network"), ("max_iter", "training", "Training")],
+    [
+        ("d_model", "network", "Network"),
+        ("device", "network", "Network"),
+        ("max_iter", "training", "Training"),
+        ("warm_start", "training", "Training"),
+        ("label_smoothing", "training", "Training"),
+        ("z_loss", "training", "Training"),
+    ],
 )
 def test_a_parameter_of_a_part_is_refused_where_it_stood(kind, name, part, place):
     """The message says where it stands, for the constructor and for searches."""
@@ -203,9 +210,27 @@ def test_a_parameter_of_a_part_is_refused_where_it_stood(kind, name, part, place
 
 
 def test_few_parameters_stand_beside_the_parts():
-    """More can be documented but not known; classes have weights and two losses of their own."""
-    assert len(InformerRegressor().get_params(deep=False)) <= 22
-    assert len(InformerClassifier().get_params(deep=False)) <= 23
+    """More can be documented but not known."""
+    for kind in (InformerRegressor, InformerClassifier):
+        assert len(kind().get_params(deep=False)) <= 20
+
+
+@pytest.mark.parametrize(("name", "value"), [("label_smoothing", 0.1), ("z_loss", 0.0)])
+def test_a_loss_of_classes_is_refused_where_numbers_are_forecast(frame, name, value):
+    """It would be read by nothing."""
+    message = f"{name}={value!r} is read by InformerClassifier alone: leave it out of Training"
+    with pytest.raises(ValueError, match="^" + re.escape(message)):
+        InformerRegressor(**with_parts(**P | {name: value})).fit(frame(80))
+
+
+def test_searches_name_the_device_and_the_warm_start_by_their_parts(frame):
+    """The device is that of the fit; the weights are gone on with."""
+    model = InformerRegressor(**with_parts(**P, members=["network"])).set_params(
+        network__device="cpu:0", training__warm_start=True
+    )
+    df = frame(80)
+    assert model.fit(df).device_ == "cpu:0"
+    assert model.fit(df).n_iter_ == 2
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ REFUSALS = {
     "no such target": (lambda X: X, {"target": "sales"}),
     "late: another network": (
         lambda X: reordered(X),
-        {"warm_start": True, "network__d_model": 8},
+        {"training__warm_start": True, "network__d_model": 8},
     ),
     "late: foreign checkpoint": (
         lambda X: reordered(X),

@@ -12,9 +12,8 @@ SMALL = [
     kind(
         seq_len=4,
         pred_len=2,
-        device="cpu",
         random_state=0,
-        network=Network(d_model=8, n_heads=2, n_encoder_layers=1),
+        network=Network(d_model=8, n_heads=2, n_encoder_layers=1, device="cpu"),
         training=Training(max_iter=5, learning_rate=1e-2),
     )
     for kind in (InformerRegressor, InformerClassifier)
