@@ -208,7 +208,9 @@ def _network(sizes: _Sizes, settings: FitSettings) -> Cost:
         of_step = 0.004
     # Of one series a trial, or the first epoch, ends most trainings.
     share = 0.3 if sizes.n_series == 1 and RIDGES in settings.members else 1.0
-    return Cost(0.1, 1.3 * share * of_step * n_steps)
+    # Each validation window is forecast once for the network's weight.
+    n_judged = settings.validation_fraction * sizes.n_windows / settings.batch_size
+    return Cost(0.1 + of_step * n_judged, 1.3 * share * of_step * n_steps)
 
 
 def _classes(sizes: _Sizes) -> Cost:
