@@ -403,7 +403,7 @@ def test_bad_input_is_one_sentence(frame, tmp_path, capsys, text, options, messa
         (("--parameters", "3"), '3 must name its values, as {"seq_len": 720}'),
         (
             ("--parameters", '{"seq": 3}'),
-            "has no parameter 'seq'; it has calendar, device",
+            "has no parameter 'seq'; it has calendar, early_stopping",
         ),
         (("--parameters", '{"pred_len": 3}'), "'pred_len' is set by --horizon"),
         (("--parameters", '{"random_state": 3}'), "'random_state' is set by --seed"),
