@@ -82,6 +82,24 @@ def smooth(values: Float64Array, grid: Grid) -> Smoothed:
     values, n_ahead = _until_last_known(
         values, n_rows=400
     )  # what lies before is forgotten
+    level, trend, missed = _run_over_rows(values, grid)
+    level, trend = _go_on(level, trend, grid.phi, n_ahead)
+    n_known = (~np.isnan(values)).sum(axis=1)
+    n_known = np.maximum(n_known, 1.0)
+    return Smoothed(level, trend, missed / n_known[:, None], n_known)
+
+
+def _run_over_rows(
+    values: Float64Array, grid: Grid
+) -> tuple[Float64Array, Float64Array, Float64Array]:
+    """Return level and trend behind the last row, and the sum of absolute errors, (n, n_grid).
+
+    At each row, with e = 0 where nothing was observed::
+
+        e = value - (level + phi trend)
+        level = level + phi trend + alpha e
+        trend = phi trend + alpha beta e
+    """
     level = np.repeat(_start(values)[:, None], len(grid.alpha), axis=1)
     trend = np.zeros_like(level)
     missed = np.zeros_like(level)
@@ -104,10 +122,7 @@ def smooth(values: Float64Array, grid: Grid) -> Smoothed:
         np.add(level, change, out=level)
         np.multiply(beta, error, out=change)
         np.add(damped, change, out=trend)
-    level, trend = _go_on(level, trend, grid.phi, n_ahead)
-    n_known = (~np.isnan(values)).sum(axis=1)
-    n_known = np.maximum(n_known, 1.0)
-    return Smoothed(level, trend, missed / n_known[:, None], n_known)
+    return level, trend, missed
 
 
 def _until_last_known(
