@@ -331,13 +331,30 @@ def forecast(
     return informer.forecast(rows, horizon, coverage=options.coverage)
 
 
+class NotesOnce:
+    """Print each message of a warning once, wherever it comes from.
+
+    The filter "once" of Python counts each file that warns by itself.
+    """
+
+    def __init__(self) -> None:
+        self._printed: set[str] = set()
+
+    def __call__(self, message: Warning | str, *_: object) -> None:
+        """Print what `warnings.showwarning` gets."""
+        text = str(message)
+        if text not in self._printed:
+            self._printed.add(text)
+            print(f"note: {text}")
+
+
 def main(argv: list[str] | None = None) -> int:
     """Return the exit status: 2 for input that cannot be used, with one line that says why."""
     options = parse_options(argv)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("once", UserWarning)
-            warnings.showwarning = lambda message, *_: print(f"note: {message}")
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = NotesOnce()
             run(options)
     except (InputError, OSError, ValueError, ArithmeticError) as error:
         print(

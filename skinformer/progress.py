@@ -6,6 +6,7 @@ or a log each line stays.
 
 from __future__ import annotations
 
+import io
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -14,9 +15,16 @@ from typing import TypeVar
 _Item = TypeVar("_Item")
 
 
+class _Nowhere(io.TextIOBase):
+    """The standard output of a process that has none."""
+
+    def write(self, text: str, /) -> int:
+        return len(text)
+
+
 class ProgressLine:
     """
-    A line on the standard output.
+    A line on the standard output; nothing where a process has none, as a service.
 
     Parameters
     ----------
@@ -26,7 +34,7 @@ class ProgressLine:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._stream = sys.stdout
+        self._stream = sys.stdout or _Nowhere()
         self._n_shown = 0
 
     @property

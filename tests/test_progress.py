@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from skinformer import InformerRegressor
 from skinformer.evaluation import SeasonalNaive, backtest
 from skinformer.progress import counted
 
@@ -49,6 +50,16 @@ def test_a_terminal_keeps_no_line(monkeypatch):
     assert "[loop] 2 of 4" in text
     assert "\n" not in text
     assert text.endswith("\r")
+
+
+def test_a_process_without_a_standard_output_goes_on(monkeypatch):
+    """Services and programs without a console have none."""
+    monkeypatch.setattr("sys.stdout", None)
+    assert list(counted(range(3), 3, "loop", verbose=1)) == [0, 1, 2]
+    days = pd.date_range("2024-01-01", periods=40, freq="D")
+    load = pd.DataFrame({"load": np.arange(40.0) % 7}, index=days)
+    model = InformerRegressor(seq_len=7, pred_len=2, members=["ridges"], verbose=2)
+    assert len(model.fit(load).forecast()) == 2
 
 
 @pytest.mark.parametrize("refit", [False, True])

@@ -16,6 +16,7 @@ from skinformer.timeline.clock import (
     infer_step,
     join_series,
 )
+from skinformer.wording import number_of
 
 
 class WindowInputs(NamedTuple):
@@ -222,15 +223,15 @@ def _check_steps(
     off = steps == OFF_GRID
     if off.any():
         raise ValueError(
-            f"X holds {off.sum()} rows between two steps of {clock.step_name!r}, the first at "
-            f"{time[off][0]}: an exported model counts steps as its fit did. Bring X to that step, "
-            "as by X.resample(...)."
+            f"X holds {number_of(off.sum(), 'row')} between two steps of {clock.step_name!r}, the "
+            f"first at {time[off][0]}: an exported model counts steps as its fit did. Bring X to "
+            "that step, as by X.resample(...)."
         )
     double = index.duplicated()
     if double.any():
         raise ValueError(
-            f"X holds {double.sum()} rows of a step that another row has, the first at "
-            f"{index[double][0]}: a step has one value. Keep one of them, as by "
+            f"X holds {number_of(double.sum(), 'row')} of a step that another row has, the first "
+            f"at {index[double][0]}: a step has one value. Keep one of them, as by "
             'X[~X.index.duplicated(keep="last")].'
         )
 
@@ -244,8 +245,9 @@ def _split(
     if index.nlevels != needed or not len(index):
         shape = "(series, time), " if is_panel else ""
         raise ValueError(
-            f"X.index has {index.nlevels} level(s) and {len(index)} rows, and must have {needed} "
-            f"and at least one: {shape}as X of the fit. Set it, as by X.set_index(...)."
+            f"X.index has {number_of(index.nlevels, 'level')} and {number_of(len(index), 'row')}, "
+            f"and must have {needed} and at least one: {shape}as X of the fit. Set it, as by "
+            "X.set_index(...)."
         )
     if not is_panel:
         series = np.zeros(len(index), dtype=np.int64)
@@ -333,7 +335,7 @@ def _check_ahead(
         n_missing = (missing[:, 2] == j).sum()
         [first] = clock.labels(start[[window]] + step)
         raise ValueError(
-            f"X holds no value of {signature.known[j]!r} at {n_missing} steps to "
-            f"forecast, the first at {first}: it is a future covariate. Add rows for "
+            f"X holds no value of {signature.known[j]!r} at {number_of(n_missing, 'step')} "
+            f"to forecast, the first at {first}: it is a future covariate. Add rows for "
             "these steps, with a missing target."
         )

@@ -28,6 +28,7 @@ from skinformer.training.recorded_step import RecordedStep, can_record
 from skinformer.training.schedule import learning_rate_multiplier, warmup_steps
 from skinformer.training.step import accumulate_gradients, clip_and_step, mean_loss
 from skinformer.training.stopping import BestWeights, StateDict, copy_state
+from skinformer.wording import number_of
 
 OnEpoch: TypeAlias = Callable[[TrainingRecord, nn.Module], bool]
 
@@ -103,7 +104,7 @@ def train(
         module.eval()
     kept = "current weights" if validation is None else "best weights so far"
     warnings.warn(
-        f"training interrupted after {record.n_iter} epochs; the {kept} are kept.",
+        f"training interrupted after {number_of(record.n_iter, 'epoch')}; the {kept} are kept.",
         UserWarning,
         stacklevel=2,
     )

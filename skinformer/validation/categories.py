@@ -7,6 +7,7 @@ import pandas as pd
 from pandas.api.types import is_object_dtype, is_string_dtype
 
 from skinformer.validation.warning import shown, warn_user
+from skinformer.wording import number_of
 
 #: A date as text, whatever the order of its parts.
 _DATE = r"\s*\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}"
@@ -81,7 +82,7 @@ def raise_names_in_array(names: Sequence[Hashable]) -> None:
 def warn_of_unseen_levels(name: Hashable, level: Any, n_rows: int) -> None:
     """Warn that a column holds names that `fit` did not see."""
     warn_user(
-        f"column {name!r} holds {shown(level)}, which fit did not see ({n_rows:,} rows "
-        "hold such values): they are treated as a category of which nothing was "
-        "learnt. Fit again on rows that hold them."
+        f"column {name!r} holds {shown(level)}, which fit did not see "
+        f"({number_of(n_rows, 'row')} of such values): they are treated as a category of "
+        "which nothing was learnt. Fit again on rows that hold them."
     )

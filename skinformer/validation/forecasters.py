@@ -8,6 +8,7 @@ import numpy as np
 
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.warning import warn_user
+from skinformer.wording import number_of
 
 
 def is_forecaster(member: Any) -> bool:
@@ -44,10 +45,12 @@ def check_answer(answer: Any, name: str, shape: tuple[int, ...]) -> Float64Array
     """
     forecast = np.asarray(answer, dtype=np.float64)
     if forecast.shape != shape:
-        of_levels = f" of {shape[2]} levels" if len(shape) > 2 else ""
+        histories = number_of(shape[0], "history", "histories")
+        steps = number_of(shape[1], "step")
+        of_levels = f" of {number_of(shape[2], 'level')}" if len(shape) > 2 else ""
         raise ValueError(
             f"the forecaster {name!r} in members returned an array of shape {forecast.shape}: "
-            f"predict(history, horizon) of {shape[0]} histories and {shape[1]} steps{of_levels} "
+            f"predict(history, horizon) of {histories} and {steps}{of_levels} "
             f"has to return one of shape {shape}, a row for each history."
         )
     return forecast
@@ -81,8 +84,8 @@ def check_seconds(seconds: float, most: float, name: str, n_histories: int) -> N
     if seconds > most:
         raise ValueError(
             f"the forecaster {name!r} in members would take {seconds:,.0f} s for the "
-            f"{n_histories:,} histories that this fit and its forecast need "
-            f"({seconds / n_histories:.2g} s each), more than its "
+            f"forecasts from {number_of(n_histories, 'history', 'histories')} that this fit "
+            f"needs ({seconds / n_histories:.2g} s each), more than its "
             f"max_seconds={most:g}: set its attribute max_seconds to "
             f"{seconds * 1.5:,.0f} or more, or pass fewer series."
         )

@@ -22,6 +22,7 @@ from skinformer.timeline.open_hours import describe_week
 from skinformer.validation.date_columns import find_format, find_no_date
 from skinformer.validation.likely_dates import dates_of_numbers, periods_of_dates
 from skinformer.validation.warning import of_series, shown, warn_user
+from skinformer.wording import number_of
 
 
 def time_labels(index: pd.Index, name: str = "X") -> tuple[pd.Index, pd.Index | None]:
@@ -123,9 +124,10 @@ def check_distinct(time: pd.Index, series: pd.Index | None) -> None:
     again = rows[rows.duplicated()]
     first = shown(again[0]) if isinstance(again[0], tuple) else again[0]
     raise ValueError(
-        f"X.index holds {len(again)} duplicated timestamps, the first {first}: keep one row a "
-        "step, X[~X.index.duplicated()], or label several series by a MultiIndex (series, time). "
-        "Naive local time repeats an hour in autumn: X.index.tz_localize(zone, ambiguous='infer')."
+        f"X.index holds {number_of(len(again), 'duplicated timestamp')}, the first {first}: keep "
+        "one row a step, X[~X.index.duplicated()], or label several series by a MultiIndex "
+        "(series, time). Naive local time repeats an hour in autumn: X.index.tz_localize(zone, "
+        "ambiguous='infer')."
     )
 
 
@@ -167,9 +169,9 @@ def check_no_missing_steps(
             f"closed days or hours are no steps, pass freq, such as 'B', or {number}."
         )
     raise ValueError(
-        f"X.index{where} lacks {n_missing} timestamps, the first {first}: {add} adds them "
-        f"with NaN, which the target may hold; fill the other columns.{hint} In cross-validation "
-        "use TimeSeriesSplit, whose folds have no gaps."
+        f"X.index{where} lacks {number_of(n_missing, 'timestamp')}, the first {first}: {add} adds "
+        f"them with NaN, which the target may hold; fill the other columns.{hint} In "
+        "cross-validation use TimeSeriesSplit, whose folds have no gaps."
     )
 
 
@@ -197,8 +199,8 @@ def warn_of_missing_steps(
         first = clock.labels(steps[gaps[:1]] + 1)[0]
         where = of_series(names, series[gaps[0]])
         sentences.append(
-            f"{n_between[gaps].sum()} steps of {clock.step_name!r} have no rows, the first "
-            f"{first}{where}: their targets count as missing"
+            f"there are no rows for {number_of(n_between[gaps].sum(), 'step')} of "
+            f"{clock.step_name!r}, the first {first}{where}: their targets count as missing"
         )
     if sentences:
         advice = "" if named else " If the frequency is another one, pass it as freq."
@@ -350,7 +352,7 @@ def check_on_own_grid(steps: IntArray, time: pd.Index, clock: Clock) -> None:
     open_steps = _describe_open_steps(clock)
     if len(between) and open_steps:
         raise ValueError(
-            f"X holds {len(between)} rows at closed hours or days, the first "
+            f"X holds {number_of(len(between), 'row')} at closed hours or days, the first "
             f"{between[0]}: the rows of fit were at {open_steps}, and others are not "
             f"steps. Leave them out, or fit again with freq={_step_of_all(clock)!r}, "
             "so that all hours are steps."

@@ -9,6 +9,7 @@ from pandas.api.types import is_float_dtype
 
 from skinformer.timeline.clock import is_dated
 from skinformer.validation.warning import warn_user
+from skinformer.wording import number_of
 
 
 def check_no_frame(time: Hashable, series: Hashable) -> None:
@@ -75,8 +76,8 @@ def check_rows_in_order(
     if twice.any():
         first = frame[time][twice].iloc[0]
         raise ValueError(
-            f"column {time!r} holds {twice.sum()} times again, the first {str(first)!r}: "
-            f"{_distinguish(frame, time, series)}."
+            f"column {time!r} holds {number_of(twice.sum(), 'time')} again, the first "
+            f"{str(first)!r}: {_distinguish(frame, time, series)}."
         )
     codes = np.zeros(len(index), dtype=np.int64)
     if series is not None:

@@ -16,6 +16,7 @@ from skinformer.timeline.calendar import FIELDS
 from skinformer.validation.arguments import MOST
 from skinformer.validation.forecasters import is_forecaster
 from skinformer.validation.warning import first_names, warn_user
+from skinformer.wording import number_of
 
 _COUNT = Interval(Integral, 1, 2**31 - 1, closed="both")
 _LENGTH = Interval(Integral, 1, MOST, closed="both")
@@ -440,8 +441,8 @@ def warn_of_unknown_series(names: pd.Index | None, is_known: BoolArray) -> None:
 def warn_of_rows_to_come(n: int) -> None:
     """Warn of last steps without a truth, which may be history or are to be forecast."""
     warn_user(
-        f"the last {n} steps have no actual value: forecasts begin after them. To "
-        "forecast these steps, fit the rows before them, and pass these steps to "
+        f"X ends with {number_of(n, 'step')} without an actual value: forecasts begin after "
+        "the end. To forecast such steps, fit the rows before them, and pass them to "
         "forecast(X)."
     )
 

@@ -12,6 +12,7 @@ from skinformer.timeline.clock import Clock
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Table, Timeline
 from skinformer.validation.warning import of_series, warn_user
+from skinformer.wording import number_of
 
 
 def check_same_kind(time: pd.Index, clock: Clock) -> None:
@@ -101,18 +102,18 @@ def warn_of_held_values(
         if n_steps:
             found = list(roles.sources_of(name for name in lacking if name in names))
             warn_user(
-                f"{what} {found} have no values at {n_steps} steps that the forecast "
-                "needs: they are forward-filled there."
+                f"{what} {found} have no values at {number_of(n_steps, 'step')} that "
+                "the forecast needs: they are forward-filled there."
             )
 
 
 def warn_of_closed(closed: Closed) -> None:
     """Warn that steps at some places of a day, a week or a year are never observed."""
-    parts = [f"{phases.sum()} of the {len(phases)} steps" for phases in closed.phases]
+    parts = [f"{phases.sum()} of {len(phases)}" for phases in closed.phases]
     if parts:
         warn_user(
-            f"{', '.join(parts)} of a season are never observed: they are not used, "
-            "and their forecasts repeat neighbouring values. If nothing happens "
+            f"some steps of a season are never observed ({', '.join(parts)}): they are "
+            "not used, and their forecasts repeat neighbouring values. If nothing happens "
             "there, leave out these rows: fit finds which hours and days are open."
         )
 
@@ -124,9 +125,9 @@ def check_not_reset(collides: BoolArray, end: int, step: int) -> None:
         if step != 1:
             numbers = f"{end} + {step} * len(X), {step}"
         raise ValueError(
-            f"X.index repeats {collides.sum()} row numbers of the training rows with other "
-            f"values: the index was reset. Let new rows count on, X.index = range({end}, {numbers}"
-            "), or keep the time index."
+            f"X.index repeats {number_of(collides.sum(), 'row number')} of the training rows "
+            "with other values: the index was reset. Let new rows count on, "
+            f"X.index = range({end}, {numbers}), or keep the time index."
         )
 
 
@@ -230,8 +231,8 @@ def _check_apart(
         n_rows = flags[segment].sum()
         if n_rows:
             warn_user(
-                f"X holds {n_rows} rows {where}: they are forecast as a separate "
-                "series, the first of them from the training mean. Add rows that "
+                f"X holds {number_of(n_rows, 'row')} {where}: such rows are forecast as a "
+                "separate series, the first of them from the training mean. Add rows that "
                 "follow the history directly with update."
             )
     return new | off_grid | early
@@ -262,9 +263,9 @@ def check_after_context(
         earliest = table.steps[early].min(keepdims=True)
         first = timeline.clock.labels(earliest)[0]
         raise ValueError(
-            f"X holds {early.sum():,} rows within the training data, the first at "
-            f'{first}: this model was saved with history="context", which leaves out '
-            "the rows that they would be forecast from. Pass later rows only, or save "
+            f"X holds {number_of(early.sum(), 'row')} within the training data, the first "
+            f'at {first}: this model was saved with history="context", which leaves out '
+            "what such rows would be forecast from. Pass later rows only, or save "
             'the model with history="all".'
         )
 
@@ -311,6 +312,6 @@ def _warn_of_far_rows(
             "series, and its first rows are forecast from the training mean"
         )
     warn_user(
-        f"X begins {distance[far].max():,} steps after the history: {between}. Call update with "
-        "the rows between to forecast from what was observed."
+        f"X begins {number_of(distance[far].max(), 'step')} after the history: {between}. "
+        "Call update with the rows between to forecast from what was observed."
     )

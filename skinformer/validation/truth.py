@@ -18,6 +18,7 @@ from skinformer.validation.columns import (
     numeric_column,
 )
 from skinformer.validation.warning import first_names, of_series, shown, warn_user
+from skinformer.wording import first_of, number_of
 
 
 def numeric_truth(y: Any) -> Float64Array:
@@ -103,8 +104,8 @@ def check_target_count(n_targets: int, n_columns: int) -> None:
     """Raise if y does not have one column per target."""
     if n_targets != n_columns:
         raise ValueError(
-            f"y has {n_columns} column(s) for {n_targets} target(s): pass one per target, in the "
-            "order of `target`."
+            f"y has {number_of(n_columns, 'column')} for {number_of(n_targets, 'target')}: pass "
+            "one per target, in the order of `target`."
         )
 
 
@@ -190,7 +191,6 @@ def warn_of_outliers(
     missing: whether it is a target's; else it is replaced.
     least: the least value of all targets, of which logarithms may be taken where it is above 0.
     """
-    more = "" if count == 1 else f" (the first of {count} outliers)"
     done = (
         "taken as missing" if missing else "replaced by an earlier value of the column"
     )
@@ -199,8 +199,8 @@ def warn_of_outliers(
         transform = "'log'" if least > 0 else "FunctionTransformer(np.log1p, np.expm1)"
         advice = f"; if it is right, fit the logarithms (target_transform={transform})"
     warn_user(
-        f"{column!r}={outlier.value:g} at {where}{more} is {done}: {outlier.low:g} to "
-        f"{outlier.high:g} is usual there, and one such value would distort all "
+        f"{column!r}={outlier.value:g} at {where}{first_of(count, 'outliers')} is {done}: "
+        f"{outlier.low:g} to {outlier.high:g} is usual there, and one such value would distort all "
         f"forecasts. Correct it{advice}."
     )
 
@@ -215,15 +215,14 @@ def warn_of_incomplete(
     is_panel: bool,
 ) -> None:
     """Warn of last rows that seem to hold a part of their period alone."""
-    more = "" if count == 1 else f" (the first of {count} such last rows)"
     rest = "df[:-1]"
     if is_panel:
         rest = "df[df.index.get_level_values(1) < day]"
     warn_user(
-        f"{column!r}={value:g} at {where}{more} is taken as missing: {expected:g} was "
-        "expected, and no value was ever so far below, so the last period seems to be "
-        f"incomplete. To forecast this period, too, fit the rows before it, {rest}; if "
-        "the value is right, it is used as soon as the next row is there."
+        f"{column!r}={value:g} at {where}{first_of(count, 'such last rows')} is taken as missing: "
+        f"{expected:g} was expected, and no value was ever so far below, so the last period seems "
+        f"to be incomplete. To forecast this period, too, fit the rows before it, {rest}; if the "
+        "value is right, it is used as soon as the next row is there."
     )
 
 
@@ -231,12 +230,11 @@ def warn_of_hung(
     count: int, n_rows: int, value: float, column: Hashable, where: str
 ) -> None:
     """Warn of last rows that repeat one value, as a sensor does that hangs."""
-    more = "" if count == 1 else f" (the first of {count} such series)"
     warn_user(
-        f"the last {n_rows} rows of {column!r}, from {where} on{more}, repeat "
-        f"{value:g}, although values were hardly ever repeated before: they are taken "
-        "as missing, as from a sensor that hangs, and forecasts begin after them. To "
-        f"forecast these steps, too, fit the rows before them, df[:-{n_rows}]."
+        f"the last {n_rows} rows of {column!r}, from {where} on{first_of(count, 'such series')}, "
+        f"repeat {value:g}, although values were hardly ever repeated before: they are taken as "
+        "missing, as from a sensor that hangs, and forecasts begin after them. To forecast these "
+        f"steps, too, fit the rows before them, df[:-{n_rows}]."
     )
 
 
@@ -245,21 +243,19 @@ def warn_of_left_range(count: int, column: Hashable, where: str) -> None:
 
     where: of which series, if there are several.
     """
-    more = "" if count == 1 else f" (the first of {count} such series)"
     warn_user(
-        f"{column!r}{where}{more} has been outside the range of the training data for "
-        "a whole season: trees cannot extrapolate to such a level, so forecasts may "
-        "stay behind it. Call fit again with these rows."
+        f"{column!r}{where}{first_of(count, 'such series')} has been outside the range of the "
+        "training data for a whole season: trees cannot extrapolate to such a level, so forecasts "
+        "may stay behind it. Call fit again with these rows."
     )
 
 
 def warn_of_other_unit(count: int, factor: float, column: Hashable, where: str) -> None:
     """Warn of a series that is in another unit from some row on."""
-    more = "" if count == 1 else f" (the first of {count} such changes)"
     warn_user(
-        f"{column!r} is {factor:g} times as large from {where} on{more}, at every "
-        "hour, as after a change of the unit. The rows before it are multiplied by "
-        f"{factor:g}; pass all rows in one unit."
+        f"{column!r} is {factor:g} times as large from {where} on"
+        f"{first_of(count, 'such changes')}, at every hour, as after a change of the unit. The "
+        f"rows before it are multiplied by {factor:g}; pass all rows in one unit."
     )
 
 
@@ -311,8 +307,9 @@ def check_class_weights(class_weight: Any, n_targets: int) -> list[Any]:
         return [class_weight] * n_targets
     if len(class_weight) != n_targets:
         raise ValueError(
-            f"class_weight has {len(class_weight)} entries for {n_targets} target(s): "
-            "pass a list with one dictionary per target, or 'balanced' for all."
+            f"class_weight has {number_of(len(class_weight), 'entry', 'entries')} for "
+            f"{number_of(n_targets, 'target')}: pass a list with one dictionary per target, or "
+            "'balanced' for all."
         )
     return class_weight
 
@@ -338,8 +335,8 @@ def raise_other_labels(name: Hashable, label: Any) -> None:
 def warn_of_unseen_labels(where: str, label: Any, count: int) -> None:
     """Warn of labels that no training row had."""
     warn_user(
-        f"{where} holds {shown(label)}, which fit never saw ({count} row(s) of such labels): they "
-        "are taken as missing. Fit again with rows that hold them."
+        f"{where} holds {shown(label)}, which fit never saw ({number_of(count, 'row')} of such "
+        "labels): they are taken as missing. Fit again with rows that hold them."
     )
 
 

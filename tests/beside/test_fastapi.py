@@ -44,7 +44,7 @@ def test_what_cannot_be_forecast_is_answered_with_the_reason(served, rows):
     """A stranger's JSON must not be a 500."""
     client, _ = served
     for wrong, reason in (
-        ([rows[0], rows[0]], "1 duplicated timestamps"),
+        ([rows[0], rows[0]], "1 duplicated timestamp"),
         ([{"time": "yesterday", "count": 1.0}], "yesterday"),
     ):
         answer = client.post("/forecast", json={"rows": wrong})

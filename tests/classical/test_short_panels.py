@@ -312,7 +312,7 @@ def test_the_weights_of_each_series_are_told(panel, model):
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:the last .* steps have no actual value:UserWarning")
+@pytest.mark.filterwarnings("ignore:X ends with .* without an actual value:UserWarning")
 def test_rows_without_truth_at_the_end_are_no_truths():
     """Held values are flat: who believes them forecasts nothing but flat lines."""
     t = np.arange(300)

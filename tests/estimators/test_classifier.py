@@ -218,7 +218,7 @@ def test_a_label_that_training_never_saw_is_wrong_in_a_score_and_missing_as_hist
     ) as caught:
         predicted = fitted.predict(rows)
     assert str(caught[0].message) == (
-        "X (column 'level') holds 'closed', which fit never saw (1 row(s) of such labels): they "
+        "X (column 'level') holds 'closed', which fit never saw (1 row of such labels): they "
         "are taken as missing. Fit again with rows that hold them."
     )
     truth = rows["level"].to_numpy()

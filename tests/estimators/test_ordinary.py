@@ -195,7 +195,7 @@ def test_hours_go_by_the_clock_on_the_wall():
     assert np.abs(forecast - values[n : n + 72]).mean() < 2  # an hour off makes 5
 
 
-@pytest.mark.filterwarnings("ignore:the last .* steps have no actual value:UserWarning")
+@pytest.mark.filterwarnings("ignore:X ends with .* without an actual value:UserWarning")
 @settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     seed=st.integers(0, 1000),

@@ -344,7 +344,7 @@ def test_a_series_too_short_for_a_window_is_forecast_all_the_same(small, panel):
 
 
 @pytest.mark.filterwarnings("ignore:series .* take no part in training:UserWarning")
-@pytest.mark.filterwarnings("ignore:the last .* steps have no actual value:UserWarning")
+@pytest.mark.filterwarnings("ignore:X ends with .* without an actual value:UserWarning")
 def test_a_closed_series_and_a_new_one_do_not_stop_a_fit(small, panel):
     """The only series with windows ends in missing values: validation lies before them."""
     df = panel(n=(90, 10, 5)).loc[["a", "b"]]
@@ -399,7 +399,7 @@ def test_a_hole_in_one_series_is_named(small, panel):
     df = panel()
     with pytest.warns(
         UserWarning,
-        match=r"^1 steps of 'h' have no rows, the first 2024-01-02 16:00:00",
+        match=r"^there are no rows for 1 step of 'h', the first 2024-01-02 16:00:00",
     ):
         small().fit(df.drop(df.index[70]))
 
@@ -408,7 +408,7 @@ def test_one_label_in_two_series_is_no_duplicate_but_twice_in_one_is(small, pane
     """Series share their hours."""
     df = panel()
     with pytest.raises(
-        ValueError, match=r"holds 1 duplicated timestamps, the first \('b', "
+        ValueError, match=r"holds 1 duplicated timestamp, the first \('b', "
     ):
         small().fit(pd.concat([df, df.iloc[[70]]]))
 

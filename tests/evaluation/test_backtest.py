@@ -702,7 +702,7 @@ def test_wrong_options_say_what_to_pass(frame, fitted, change, message):
         (lambda X: (X, X["temp"]),
      "y holds ['temp'], but the estimator forecasts ['load']. Pass the actual values of "
      "these, such as y=X[['load']]."),
-        (lambda X: (X, X.to_numpy()), "y has 2 column(s) for 1 target(s): pass one per target, "
+        (lambda X: (X, X.to_numpy()), "y has 2 columns for 1 target: pass one per target, "
          "in the order of `target`."),
         (lambda X: (X[["temp"]], None), "target='load' is not a column of X: the columns are "
          "['temp']. Name one of them; verbose_feature_names_out=False keeps a ColumnTransformer "

@@ -4,6 +4,7 @@ import gzip
 import re
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -1070,6 +1071,22 @@ def test_a_path_that_is_no_file_gives_one_line_and_status_2(example, tmp_path, c
     ]:
         assert example.main([str(path), "--output", str(tmp_path)]) == 2
         assert capsys.readouterr().err == f"forecast_csv: {path}: {message}\n"
+
+
+def test_a_note_is_printed_once_wherever_it_comes_from(
+    example, write, rows, monkeypatch, capsys
+):
+    """A block that catches warnings makes Python forget which ones were shown."""
+
+    def run(options):
+        for note in ("a gap", "a gap", "another gap"):
+            warnings.warn(note, UserWarning, stacklevel=1)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+
+    monkeypatch.setattr(example, "run", run)
+    assert example.main([str(write(rows))]) == 0
+    assert capsys.readouterr().out == "note: a gap\nnote: another gap\n"
 
 
 def test_a_separator_is_one_sign(example, capsys):

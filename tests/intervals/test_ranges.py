@@ -262,7 +262,7 @@ def test_units_are_those_of_y_through_a_pipeline(small, rows):
     np.testing.assert_allclose(quantiles, interval)
 
 
-@pytest.mark.filterwarnings("ignore:the last .* steps have no actual value:UserWarning")
+@pytest.mark.filterwarnings("ignore:X ends with .* without an actual value:UserWarning")
 def test_missing_truths_do_no_harm(small, rows):
     """Neither in the history nor in later rows."""
     holed = rows.copy()

@@ -303,7 +303,7 @@ def test_the_context_refuses_rows_in_words(model, frame, tmp_path):
     message = (
         "X holds 10 rows within the training data, the first at 2024-03-20 "
         '00:00:00+01:00: this model was saved with history="context", which leaves '
-        "out the rows that they would be forecast from. Pass later rows only, or save "
+        "out what such rows would be forecast from. Pass later rows only, or save "
         'the model with history="all".'
     )
     for ask in (loaded.predict, loaded.score, loaded.forecast, loaded.predict_interval):

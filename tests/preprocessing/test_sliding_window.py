@@ -412,7 +412,7 @@ def test_missing_row_numbers_are_refused_in_training():
     """A filtered frame has kept its old row numbers."""
     X = frame(6).set_axis([0, 1, 2, 4, 5, 6])
     message = (
-        "X.index lacks 1 timestamps, the first 3: X.reindex to all steps adds them with NaN, which "
+        "X.index lacks 1 timestamp, the first 3: X.reindex to all steps adds them with NaN, which "
         "the target may hold; fill the other columns. In cross-validation use TimeSeriesSplit, "
         "whose folds have no gaps."
     )
@@ -603,7 +603,9 @@ def test_the_row_before_an_opening_hour_is_the_last_one_before_closing():
     expected = np.column_stack([np.arange(200.0) - lag for lag in (2, 1, 0)])
     np.testing.assert_array_equal(found[2:], expected[2:])
     X = X.drop(X.index[99])  # a Friday's last hour, once nobody came
-    with pytest.warns(UserWarning, match="1 steps of 'h' have no rows"):
+    with pytest.warns(
+        UserWarning, match="there are no rows for 1 step of 'h', the first"
+    ):
         window = SlidingWindow(seq_len=2).fit(X)
     row = window.transform(X).iloc[99]
     np.testing.assert_allclose(row, [X["load"].mean(), 100.0])

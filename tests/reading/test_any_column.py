@@ -536,7 +536,7 @@ def test_rows_that_are_missing_have_no_level_of_their_own(shape):
     df.loc[df.index[40], "wind"] = np.nan
     number = np.arange(len(df)) % N_ALL
     train, later = split(df[~np.isin(number, [30, 31, 60])])
-    with pytest.warns(UserWarning, match="have no rows") as caught:
+    with pytest.warns(UserWarning, match="there are no rows for") as caught:
         model = informer(["kind"]).fit(train)
     sentences = " ".join(str(warning.message) for warning in caught)
     assert "'wind' (" in sentences

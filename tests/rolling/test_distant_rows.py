@@ -142,7 +142,7 @@ def test_rows_before_the_history_are_warned_of(model):
     with pytest.warns(UserWarning, match="before the training data") as caught:
         model.predict(wave(-30, 30))
     assert str(caught[0].message) == (
-        "X holds 30 rows before the training data: they are forecast as a separate "
+        "X holds 30 rows before the training data: such rows are forecast as a separate "
         "series, the first of them from the training mean. Add rows that follow the "
         "history directly with update."
     )
@@ -155,8 +155,8 @@ def test_rows_between_the_steps_are_warned_of(model):
     with pytest.warns(UserWarning, match="between the steps") as caught:
         model.predict(X)
     assert str(caught[0].message).startswith(
-        "X holds 30 rows between the steps of the training data ('h'): they are forecast as a "
-        "separate series,"
+        "X holds 30 rows between the steps of the training data ('h'): such rows are forecast as "
+        "a separate series,"
     )
 
 
@@ -182,6 +182,6 @@ def test_rows_elsewhere_without_any_history_are_refused(model, shift, where):
 def test_a_row_long_before_the_history_costs_nothing(model):
     """Its date may be wrong by a century; no row between is made."""
     X = pd.concat([wave(-876_000, 1), wave(400, 6)])
-    with pytest.warns(UserWarning, match="1 rows before the training data"):
+    with pytest.warns(UserWarning, match="1 row before the training data"):
         both = model.predict(X)
     np.testing.assert_array_equal(both[1:], model.predict(wave(400, 6)))

@@ -153,7 +153,7 @@ def test_a_window_without_any_truth_trains_nothing(small, frame):
     assert np.isfinite(estimator.predict(df)).all()
 
 
-@pytest.mark.filterwarnings("ignore:the last .* steps have no actual value:UserWarning")
+@pytest.mark.filterwarnings("ignore:X ends with .* without an actual value:UserWarning")
 def test_one_single_truth_is_enough_to_fit(small, frame):
     """A deviation of one value is zero; it must not become a division by zero."""
     df = frame(60)
@@ -172,7 +172,7 @@ def test_missing_nullable_values_are_missing(small, frame):
     )
 
 
-@pytest.mark.filterwarnings("ignore:the last .* steps have no actual value:UserWarning")
+@pytest.mark.filterwarnings("ignore:X ends with .* without an actual value:UserWarning")
 @pytest.mark.parametrize("mode", ["frame", "features"])
 def test_a_missing_end_is_filled_as_an_update_fills_it(modes, frame, mode):
     """Steps without truth after the last observation are forecast, in fit as in update."""
@@ -200,7 +200,7 @@ def test_last_rows_without_a_truth_are_told_where_they_are_a_forecast_or_more():
     df.loc[index[-5:], "load"] = np.nan
     with pytest.warns(
         UserWarning,
-        match=r"^the last 5 steps have no actual value: forecasts begin after",
+        match=r"^X ends with 5 steps without an actual value: forecasts begin after",
     ):
         model.fit(df)
     assert model.forecast().index[0] == index[-1] + pd.Timedelta(hours=1)

@@ -108,7 +108,7 @@ def test_series_are_numbered_as_in_the_fit():
         ),
         (
             lambda X: X[:-1],
-            "X holds no value of 'price' at 1 steps to forecast, the first at "
+            "X holds no value of 'price' at 1 step to forecast, the first at "
             "2024-03-01 05:00:00: it is a future covariate. Add rows for these steps, "
             "with a missing target.",
         ),
@@ -126,13 +126,13 @@ def test_series_are_numbered_as_in_the_fit():
             lambda X: X.set_axis(
                 [*X.index[:-1], X.index[-1] + pd.Timedelta(minutes=1)]
             ),
-            "X holds 1 rows between two steps of 'h', the first at 2024-03-01 05:01:00: an "
+            "X holds 1 row between two steps of 'h', the first at 2024-03-01 05:01:00: an "
             "exported model counts steps as its fit did. Bring X to that step, as by "
             "X.resample(...).",
         ),
         (
             lambda X: pd.concat({"north": X}),
-            "X.index has 2 level(s) and 12 rows, and must have 1 and at least one: as X of the "
+            "X.index has 2 levels and 12 rows, and must have 1 and at least one: as X of the "
             "fit. Set it, as by X.set_index(...).",
         ),
         (

@@ -339,7 +339,7 @@ def test_the_15th_of_each_month_needs_no_freq(small, frame):
         pd.Timestamp("2005-02-15"),
     ]
     with pytest.warns(
-        UserWarning, match=r"have no rows, the first 2000-06-15 00:00:00"
+        UserWarning, match=r"^there are no rows for .*, the first 2000-06-15 00:00:00"
     ):
         small().fit(df.drop(index[5]))
     assert len(df.drop(index[5]).asfreq(pd.DateOffset(months=1))) == N

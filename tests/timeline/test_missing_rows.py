@@ -17,7 +17,7 @@ from skinformer.timeline.seasons import calendar_seasons
 P = {"seq_len": 16, "pred_len": 4, "members": ["ridges"]}
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore:rows are of:UserWarning", "ignore:.*steps of .* have no rows:UserWarning"
+    "ignore:rows are of:UserWarning", "ignore:.*there are no rows for:UserWarning"
 )
 
 
@@ -102,7 +102,9 @@ def test_holidays_without_rows_are_steps_without_a_truth():
     days = pd.date_range("2024-01-01", periods=120, freq="B")
     df = rows(days)
     closed = days[[20, 64, 65, 90]]
-    with pytest.warns(UserWarning, match=r"^4 steps of 'B' have no rows, the first 20"):
+    with pytest.warns(
+        UserWarning, match=r"^there are no rows for 4 steps of 'B', the first 20"
+    ):
         model = regressor().fit(df.drop(closed))
     by_hand = regressor().fit(df.drop(closed).asfreq("B"))
     pd.testing.assert_frame_equal(model.forecast(), by_hand.forecast())
@@ -145,7 +147,9 @@ def test_steps_that_are_skipped_have_no_truth(freq):
 def test_whoever_named_the_step_is_not_told_to_name_it(freq, end):
     """Advice to do what one has done makes one doubt that it was read."""
     days = pd.date_range("2024-01-01", periods=120, freq="D").delete([50, 51])
-    with pytest.warns(UserWarning, match="^2 steps of 'D' have no rows") as told:
+    with pytest.warns(
+        UserWarning, match="^there are no rows for 2 steps of 'D'"
+    ) as told:
         regressor(freq=freq).fit(rows(days))
     assert str(told[0].message).endswith(end)
 
@@ -155,7 +159,9 @@ def test_a_panel_is_closed_when_all_are():
     times = office()
     frames = {"a": rows(times), "b": rows(times[30:]).drop(times[[50, 51]])}
     panel = pd.concat(frames, names=["shop", "hour"])
-    with pytest.warns(UserWarning, match="; 2 steps of 'h' have no rows, the first .*"):
+    with pytest.warns(
+        UserWarning, match="; there are no rows for 2 steps of 'h', the first .*"
+    ):
         model = regressor().fit(panel)
     ahead = model.forecast().loc["b"].index
     assert list(ahead) == list(office(9)[len(times) : len(times) + 4])
@@ -205,7 +211,7 @@ def test_drawn_rows_and_wrong_numbers_are_refused():
     with pytest.raises(ValueError, match=r"lacks [0-9]+ timestamps, the first"):
         regressor().fit(df.sample(frac=0.7, random_state=0).sort_index())
     numbered = df.reset_index(drop=True).drop(index=[20])
-    with pytest.raises(ValueError, match="lacks 1 timestamps, the first 20"):
+    with pytest.raises(ValueError, match="lacks 1 timestamp, the first 20"):
         regressor().fit(numbered)
 
 
@@ -213,7 +219,7 @@ def test_rows_at_closed_hours_are_refused_later():
     """The message says which hours are open, and what to do."""
     model = regressor().fit(rows(office()))
     night = pd.DataFrame({"load": 1.0}, pd.DatetimeIndex(["2024-04-02 03:00"]))
-    message = "rows at closed hours or days, the first 2024-04-02 03:00:00: the rows of fit were at"
+    message = "1 row at closed hours or days, the first 2024-04-02 03:00:00: the rows of fit were at"
     with pytest.raises(ValueError, match=message):
         model.predict(night)
 

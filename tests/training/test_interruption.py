@@ -194,7 +194,7 @@ def test_ctrl_c_in_a_callback_keeps_its_epoch(fit, toy, tmp_path, epoch):
 
     torch.manual_seed(7)
     with pytest.warns(
-        UserWarning, match=f"training interrupted after {epoch} epochs; the"
+        UserWarning, match=f"training interrupted after {epoch} epochs?; the"
     ) as got:
         record = train(
             module, training=batches, settings=fit.settings, groups=groups, on_epoch=on_epoch,

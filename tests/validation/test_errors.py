@@ -64,7 +64,7 @@ def test_the_advice_for_naive_local_time_works(small, frame):
     index = pd.date_range("2024-10-26", periods=60, freq="h", tz="Europe/Berlin")
     naive = frame(index.tz_localize(None))
     with pytest.raises(
-        ValueError, match="holds 1 duplicated timestamps, the first 2024-10-27 02"
+        ValueError, match="holds 1 duplicated timestamp, the first 2024-10-27 02"
     ):
         small().fit(naive)
     fixed = naive.set_axis(naive.index.tz_localize("Europe/Berlin", ambiguous="infer"))
@@ -853,7 +853,7 @@ def test_the_number_of_targets_and_of_columns_of_y_must_agree(small, df):
     """Which column of y belongs to which target cannot be guessed."""
     with raises(
         ValueError,
-        "y has 1 column(s) for 2 target(s): pass one per target, in the order of `target`.",
+        "y has 1 column for 2 targets: pass one per target, in the order of `target`.",
     ):
         small(target=["load", "flow"]).fit(df, df["load"])
 
