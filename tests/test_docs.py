@@ -401,21 +401,27 @@ def test_the_api_page_lists_every_public_name_with_its_first_line():
         n: " ".join(inspect.getdoc(value).split("\n\n")[0].split())
         for n, value in names.items()
     }
+    for module, adapter in adapters().items():
+        text = ast.get_docstring(adapter).split("\n\n")[0]
+        first_lines[f"beside.{module}.{adapter.name}"] = " ".join(text.split())
     assert listed == first_lines
 
 
 def adapters():
-    """Return the parameters with their defaults of each adapter, without its library."""
+    """Return the class of each module of adapters as a syntax tree, without its library."""
     found = {}
     for path in sorted((ROOT / "skinformer/beside").glob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for node in tree.body:
-            if not isinstance(node, ast.ClassDef):
-                continue
-            for method in node.body:
-                if getattr(method, "name", "") == "__init__":
-                    found[node.name] = path.stem, defaults_of(method.args)
+            if isinstance(node, ast.ClassDef) and initialiser_of(node):
+                found[path.stem] = node
     return found
+
+
+def initialiser_of(node):
+    """Return the `__init__` of a class, None for one that inherits it."""
+    methods = (each for each in node.body if getattr(each, "name", "") == "__init__")
+    return next(methods, None)
 
 
 def defaults_of(arguments):
@@ -437,7 +443,7 @@ def code_of(value):
 
 
 def test_the_page_of_adapters_tells_their_parameters():
-    """Their classes are imported with their libraries alone, so that no page is made of them."""
+    """Each with its default, and the module that it is imported from."""
     sections = re.split(r"^## ", TEXTS["adapters.md"], flags=re.M)[1:]
     told = {}
     for section in sections:
@@ -445,7 +451,10 @@ def test_the_page_of_adapters_tells_their_parameters():
         for module in re.findall(r"^`skinformer\.beside\.(\w+)`", section, re.M):
             told[section.partition("\n")[0]] = module, dict(rows)
     assert len(told) == 8
-    assert told == adapters()
+    assert told == {
+        adapter.name: (module, defaults_of(initialiser_of(adapter).args))
+        for module, adapter in adapters().items()
+    }
 
 
 def test_the_page_of_recipes_lists_each():

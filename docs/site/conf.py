@@ -2,6 +2,7 @@
 
 from docutils import nodes
 from elsewhere import TYPES, link_elsewhere
+from names import LIBRARIES
 from numpydoc.xref import DEFAULT_LINKS
 from reference import (
     full_signature,
@@ -37,6 +38,7 @@ myst_enable_extensions = ["attrs_inline", "colon_fence"]
 smartquotes = False  # docstrings write code
 
 default_role = "literal_text"  # docstrings write `name`, and mean code
+autodoc_mock_imports = LIBRARIES
 autodoc_typehints = "none"  # numpydoc's sections tell types
 numpydoc_show_class_members = False  # the page of a class lists them
 numpydoc_xref_param_type = True

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
+from names import public
 from sphinx import addnodes
 from uses import Use, find_uses, key
 
@@ -35,7 +36,7 @@ def pages_of(index: str) -> list[str]:
 
 def page(name: str) -> str:
     """Write the page of a class or function."""
-    value = attrgetter(name)(skinformer)
+    value = public(name)
     module, _, short = f"skinformer.{name}".rpartition(".")
     lines = [short, "=" * len(short), "", f".. currentmodule:: {module}", ""]
     if not inspect.isclass(value):
@@ -129,7 +130,7 @@ def keys_by_name(names: list[str]) -> dict[str, str]:
     """Map the last part of public names, and of their methods, to the key if it is only one."""
     keys = defaultdict(set)
     for name in names:
-        value = attrgetter(name)(skinformer)
+        value = public(name)
         keys[name.rpartition(".")[2]].add(key(value))
         for member in own_members(value) if inspect.isclass(value) else []:
             keys[member].add(key(getattr(value, member)))

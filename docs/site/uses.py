@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gallery_page import is_run, slug, told
-
-import skinformer
+from names import public
 
 BLOCK = re.compile(r"^```(?:python|py)\n(.*?)^```$|^(##+ [^\n]+)$", re.M | re.S)
 INLINE = re.compile(r"`(?:\w+\.)*(\w+)(?:\([^`]*\))?`")
@@ -35,11 +34,13 @@ class Reader(ast.NodeVisitor):
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         module = node.module or ""
         if module == "skinformer" or module.startswith("skinformer."):
-            public = skinformer
-            for part in module.split(".")[1:]:
-                public = getattr(public, part, None)
             for name in node.names:
-                self.names[name.asname or name.name] = getattr(public, name.name, None)
+                path = f"{module}.{name.name}".removeprefix("skinformer.")
+                try:
+                    value = public(path)
+                except (AttributeError, ImportError):
+                    value = None
+                self.names[name.asname or name.name] = value
 
     def visit_Assign(self, node: ast.Assign) -> None:
         self.generic_visit(node)

@@ -23,24 +23,31 @@ class ChronosForecaster(Pretrained):
     """
     A pretrained Chronos model, for `members` of an `InformerRegressor`.
 
-    It learns nothing from the rows. Weights are in no package: those of a name on the Hugging Face
-    hub are fetched once, by its library. Chronos-2 sees the columns beside the target, too.
+    The model is not trained on your rows. The weights of a name on the Hugging Face hub are
+    downloaded once, by the library of the hub. Chronos-2 uses covariates, Chronos-Bolt does not.
 
     Parameters
     ----------
     pipeline : str, path or pipeline of chronos
         A name on the hub, such as ``"amazon/chronos-2"``, a folder, or what
-        `BaseChronosPipeline.from_pretrained` returned, which no file of a model holds.
+        `BaseChronosPipeline.from_pretrained` returned. `save` stores a name or a folder only.
     context_length : int or None, default=None
-        Rows that it looks back at most; None is as far as the model can.
+        Maximum number of rows per history; None is the maximum of the model.
     point : {"median", "mean"}, default="median"
-        What is forecast; the mean is that of the model's quantiles.
+        Point forecast: the median, or the mean of the model's quantiles.
     batch_size : int, default=256
-        Histories at once.
+        Number of histories per call of the model.
     device : str, default="cpu"
-        Where a model that is named is put.
+        Device of a model that is given by name.
     max_seconds : float, default=600
-        Seconds that it may take for a fit and its forecast.
+        Maximum number of seconds for all forecasts of a fit. A few histories are forecast first;
+        if their run time shows that the maximum would be exceeded, `fit` raises an error.
+
+    Raises
+    ------
+    ImportError
+        When this module is imported and chronos is not installed; the message names the command
+        that installs it.
 
     Examples
     --------
@@ -70,7 +77,7 @@ class ChronosForecaster(Pretrained):
 
     @property
     def max_context(self) -> int:
-        """Rows that it looks back at most."""
+        """Maximum number of rows per history."""
         longest = int(self._loaded().model_context_length)
         return min(self.context_length or longest, longest)
 
@@ -83,7 +90,32 @@ class ChronosForecaster(Pretrained):
         past: Sequence[Float64Array] | None = None,
         known: Sequence[Float64Array] | None = None,
     ) -> Float64Array:
-        """Forecast histories, (n, horizon), or the quantiles of levels, (n, horizon, n_levels)."""
+        """
+        Forecast histories.
+
+        Parameters
+        ----------
+        history : sequence of ndarray of shape (n_rows,)
+            One array per series, the newest value last; NaN is a missing value.
+        horizon : int
+            Number of steps to forecast.
+        levels : sequence of float or None, default=None
+            Levels of the quantiles to forecast; None asks for a point forecast.
+        past : sequence of ndarray of shape (n_rows, n_past) or None, default=None
+            Past covariates of each series; Chronos-2 alone uses them.
+        known : sequence of ndarray of shape (n_rows + horizon, n_known) or None, default=None
+            Future covariates of each series; Chronos-2 alone uses them.
+
+        Returns
+        -------
+        ndarray of shape (n, horizon), or (n, horizon, n_levels) where levels are given
+            Point forecasts, or quantiles.
+
+        Raises
+        ------
+        ValueError
+            If `point` is neither "median" nor "mean".
+        """
         pipeline = self._loaded()
         n_rows = self.max_context
         inputs: list[Any] = [torch.tensor(values[-n_rows:]) for values in history]

@@ -18,24 +18,32 @@ except ImportError as error:
 
 class FlairForecaster(Adapter):
     """
-    FLAIR, a level times a shape of the season, for `members` of an `InformerRegressor`.
+    FLAIR, a level times a seasonal shape, for `members` of an `InformerRegressor`.
 
-    It is fitted to each history anew: a ridge forecasts the sum of each season, and the shape of
-    the last two seasons parts it. Columns known ahead help to forecast the sums.
+    FLAIR is fitted again to each history. A ridge regression forecasts the sum of each season,
+    which is then distributed over the steps by the shape of the last two seasons. Future
+    covariates help to forecast the sums.
 
     Parameters
     ----------
     freq : str
-        The step between rows, as pandas has it, such as ``"h"``, ``"D"`` or ``"MS"``; it tells
-        flaircast which seasons there may be.
+        Frequency of the rows in the notation of pandas, such as ``"h"``, ``"D"`` or ``"MS"``.
+        flaircast derives from it which seasons to try.
     max_context : int or None, default=None
-        Rows that it looks back at most; None is all.
+        Maximum number of rows per history; None is all.
     n_samples : int, default=200
-        Paths that are drawn; their quantiles are the forecast.
+        Number of sample paths; their median and quantiles are the forecast.
     random_state : int or None, default=0
-        What they are drawn by.
+        Seed of the sample paths; None draws other paths at each call.
     max_seconds : float, default=600
-        Seconds that it may take for a fit and its forecast.
+        Maximum number of seconds for all forecasts of a fit. A few histories are forecast first;
+        if their run time shows that the maximum would be exceeded, `fit` raises an error.
+
+    Raises
+    ------
+    ImportError
+        When this module is imported and flaircast is not installed; the message names the command
+        that installs it.
 
     Examples
     --------
@@ -72,7 +80,25 @@ class FlairForecaster(Adapter):
         levels: Sequence[float] | None = None,
         known: Sequence[Float64Array] | None = None,
     ) -> Float64Array:
-        """Forecast histories, (n, horizon), or the quantiles of levels, (n, horizon, n_levels)."""
+        """
+        Forecast histories.
+
+        Parameters
+        ----------
+        history : sequence of ndarray of shape (n_rows,)
+            One array per series, the newest value last; NaN is a missing value.
+        horizon : int
+            Number of steps to forecast.
+        levels : sequence of float or None, default=None
+            Levels of the quantiles to forecast; None asks for a point forecast.
+        known : sequence of ndarray of shape (n_rows + horizon, n_known) or None, default=None
+            Future covariates of each series, which help to forecast the sums of seasons.
+
+        Returns
+        -------
+        ndarray of shape (n, horizon), or (n, horizon, n_levels) where levels are given
+            Point forecasts, or quantiles.
+        """
         found = []
         for i, values in enumerate(history):
             columns = None if known is None else known[i]

@@ -20,23 +20,30 @@ class FracastForecaster(Adapter):
     """
     Fracast, a small pretrained model, for `members` of an `InformerRegressor`.
 
-    It learns nothing from the rows. Its 85,000 weights are part of its package, so that nothing is
-    downloaded. A history of fewer than eight observed values is forecast by its last one.
+    The model is not trained on your rows. Its 85,000 weights are part of its package, so nothing
+    is downloaded. If a history has fewer than eight observed values, its last value is repeated.
 
     Parameters
     ----------
     weights : {"w8", "fp32"}, default="w8"
-        Weights in eight bits, or as they were trained.
+        Weights in eight bits, or in single precision, as they were trained.
     context_length : int, default=2048
-        Rows that it looks back at most; the model looks no further than 2048.
+        Maximum number of rows per history, at most 2048.
     point : {"median", "mean"}, default="median"
-        What is forecast; the mean is that of the model's nine quantiles.
+        Point forecast: the median, or the mean of the model's nine quantiles.
     batch_size : int, default=16
-        Histories at once.
+        Number of histories per call of the model.
     device : str, default="cpu"
-        Where the model is put.
+        Device of the model.
     max_seconds : float, default=600
-        Seconds that it may take for a fit and its forecast.
+        Maximum number of seconds for all forecasts of a fit. A few histories are forecast first;
+        if their run time shows that the maximum would be exceeded, `fit` raises an error.
+
+    Raises
+    ------
+    ImportError
+        When this module is imported and fracast is not installed; the message names the command
+        that installs it.
 
     Examples
     --------
@@ -71,7 +78,7 @@ class FracastForecaster(Adapter):
 
     @property
     def max_context(self) -> int:
-        """Rows that it looks back at most."""
+        """Maximum number of rows per history."""
         return min(self.context_length, 2048)
 
     def predict(
@@ -81,7 +88,28 @@ class FracastForecaster(Adapter):
         *,
         levels: Sequence[float] | None = None,
     ) -> Float64Array:
-        """Forecast histories, (n, horizon), or the quantiles of levels, (n, horizon, n_levels)."""
+        """
+        Forecast histories.
+
+        Parameters
+        ----------
+        history : sequence of ndarray of shape (n_rows,)
+            One array per series, the newest value last; NaN is a missing value.
+        horizon : int
+            Number of steps to forecast.
+        levels : sequence of float or None, default=None
+            Levels of the quantiles to forecast; None asks for a point forecast.
+
+        Returns
+        -------
+        ndarray of shape (n, horizon), or (n, horizon, n_levels) where levels are given
+            Point forecasts, or quantiles.
+
+        Raises
+        ------
+        ValueError
+            If `point` is neither "median" nor "mean".
+        """
         model = _load(self.weights, self.device)
         contexts = []
         gaps = []

@@ -30,7 +30,19 @@ class Adapter(BaseEstimator):
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """Return the forecaster of a file."""
+        """
+        Return the forecaster of a file.
+
+        Parameters
+        ----------
+        config : dict
+            What `to_config` returned.
+
+        Returns
+        -------
+        Adapter
+            A forecaster with the same parameters.
+        """
         return cls(**config)
 
 
@@ -61,7 +73,7 @@ class Pretrained(Adapter):
 
     @available_if(_is_named)
     def to_config(self) -> dict[str, Any]:
-        """Return the parameters for a file; a member that was given a model has no such."""
+        """Return the parameters for a file, if the model is given by its name or folder."""
         return {**super().to_config(), self._parameter: str(self._given())}
 
     def _given(self) -> Any:

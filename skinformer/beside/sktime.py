@@ -30,24 +30,32 @@ class InformerForecaster(BaseForecaster):
     """
     An `InformerRegressor` behind sktime's interface.
 
-    `y` is the target, or several; the columns of `X` are taken as known ahead, as sktime's are.
-    Several series (sktime's panels) are fitted together.
+    `y` contains one target or several. The columns of `X` are future covariates, as everywhere in
+    sktime. One model is fitted to all series of a panel.
 
     Parameters
     ----------
     regressor : InformerRegressor or None, default=None
-        What forecasts, cloned by `fit`, which sets its `target` and `known_future`. None is one
-        with its defaults. Point forecasts, or one quantile; ranges are made beside.
+        The estimator, which `fit` clones; `fit` sets its `target` and `known_future`. None is an
+        estimator with default parameters. Its `loss` is that of a point forecast or of one
+        quantile; `predict_interval` and `predict_quantiles` need no other.
 
     Attributes
     ----------
     regressor_ : InformerRegressor
-        Fitted, with all its attributes.
+        The fitted estimator, with all its attributes.
+
+    Raises
+    ------
+    ImportError
+        When this module is imported and sktime is not installed; the message names the command
+        that installs it.
 
     Notes
     -----
-    `update` appends later rows and never trains, whatever `update_params` says; rows that are
-    known already are skipped. To train again call `fit`, or wrap it in sktime's
+    `fit`, `predict`, `predict_interval`, `predict_quantiles` and `update` are those of sktime's
+    ``BaseForecaster``. `update` adds later rows and never trains, whatever `update_params` says; it
+    skips rows that it has already. To train again, call `fit`, or wrap the forecaster in sktime's
     ``UpdateRefitsEvery``.
 
     Examples

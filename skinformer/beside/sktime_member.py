@@ -23,25 +23,34 @@ class SktimeForecaster(FitsEachHistory):
     """
     A forecaster of sktime, for `members` of an `InformerRegressor`.
 
-    It is cloned and fitted to each history anew, whose rows are numbered. Lines are drawn across
-    gaps; the last season, or value, stands where a history is too short for the forecaster, and
-    with a warning where it fails otherwise.
+    The forecaster is cloned and fitted again to each history; the index of a history is 0, 1, 2 and
+    so on. Gaps are filled by linear interpolation. If a history is too short for the forecaster,
+    its forecast repeats the last season, or the last value. If the forecaster fails for another
+    reason, the forecast does the same, and a warning says why.
 
     Parameters
     ----------
     forecaster : forecaster of sktime
-        Such as ``ThetaForecaster(sp=12)``, or a pipeline. Of one target, without columns beside it.
+        For example ``ThetaForecaster(sp=12)``, or a pipeline. It forecasts one target without
+        covariates.
     max_context : int or None, default=None
-        Rows that it looks back at most; None is all. Fits to fewer rows are quicker.
+        Maximum number of rows per history; None is all. Fits to fewer rows are quicker.
     n_jobs : int or None, default=None
-        Processes of joblib by which histories are forecast; None is one.
+        Number of processes, which joblib starts; None is one.
     max_seconds : float, default=600
-        Seconds that it may take for a fit and its forecast.
+        Maximum number of seconds for all forecasts of a fit. A few histories are forecast first;
+        if their run time shows that the maximum would be exceeded, `fit` raises an error.
+
+    Raises
+    ------
+    ImportError
+        When this module is imported and sktime is not installed; the message names the command
+        that installs it.
 
     Notes
     -----
-    A file of the model holds no forecaster of sktime, so that `skinformer.load` needs the whole
-    member: ``load(path, forecasters=[SktimeForecaster(ThetaForecaster(sp=12))])``.
+    A saved file does not contain the forecaster of sktime. Pass the whole member to
+    `skinformer.load`: ``load(path, forecasters=[SktimeForecaster(ThetaForecaster(sp=12))])``.
 
     Examples
     --------
@@ -69,11 +78,30 @@ class SktimeForecaster(FitsEachHistory):
 
     @property
     def name(self) -> str:
-        """The forecaster's class."""
+        """Name of the forecaster's class."""
         return type(self.forecaster).__name__
 
     def predict(self, history: Sequence[Float64Array], horizon: int) -> Float64Array:
-        """Forecast histories, (n, horizon); NaN is missing."""
+        """
+        Forecast histories.
+
+        Parameters
+        ----------
+        history : sequence of ndarray of shape (n_rows,)
+            One array per series, the newest value last; NaN is a missing value.
+        horizon : int
+            Number of steps to forecast.
+
+        Returns
+        -------
+        ndarray of shape (n, horizon)
+            Point forecasts.
+
+        Raises
+        ------
+        TypeError
+            If `forecaster` is not a forecaster of sktime.
+        """
         if not isinstance(self.forecaster, BaseForecaster):
             raise TypeError(
                 f"SktimeForecaster({self.forecaster!r}) is not a forecaster of sktime: "
@@ -90,10 +118,22 @@ class SktimeForecaster(FitsEachHistory):
         return self.forecaster.clone().fit(pd.Series(values), fh=steps).predict()
 
     def to_config(self) -> dict[str, Any]:
-        """Return the text of the member, by which `load` names what it asks for."""
+        """Return the text of the member, which an error of `load` shows."""
         return {"member": repr(self)}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> NoReturn:
-        """Raise: text builds no forecaster, so that `load` has to be given the member itself."""
+        """
+        Raise an error: a file does not contain the forecaster.
+
+        Parameters
+        ----------
+        config : dict
+            What `to_config` returned.
+
+        Raises
+        ------
+        UnknownForecasterError
+            Always. Pass the member itself to `skinformer.load`.
+        """
         raise UnknownForecasterError(config["member"])

@@ -22,20 +22,28 @@ class StatsForecaster(FitsEachHistory):
     """
     A model of statsforecast, for `members` of an `InformerRegressor`.
 
-    It is fitted to each history anew. Lines are drawn across gaps; the last season, or value,
-    stands where a history is too short for the model, and with a warning where it fails otherwise.
+    The model is fitted again to each history. Gaps are filled by linear interpolation. If a
+    history is too short for the model, its forecast repeats the last season, or the last value. If
+    the model fails for another reason, the forecast does the same, and a warning says why.
 
     Parameters
     ----------
     model : model of statsforecast
-        Such as ``AutoETS(season_length=12)``, ``AutoTheta(season_length=7)``, ``MSTL([24, 168])``.
+        For example ``AutoETS(season_length=12)`` or ``MSTL([24, 168])``.
     max_context : int or None, default=None
-        Rows that it looks back at most; None is all. Fits to fewer rows are quicker.
+        Maximum number of rows per history; None is all. Fits to fewer rows are quicker.
     n_jobs : int or None, default=None
-        Processes of joblib by which histories are forecast; None is one. They pay where a forecast
-        takes a tenth of a second or more, as those of AutoETS and AutoARIMA do.
+        Number of processes, which joblib starts; None is one. More than one pay if the forecast of
+        one history takes a tenth of a second or more, as with AutoETS and AutoARIMA.
     max_seconds : float, default=600
-        Seconds that it may take for a fit and its forecast.
+        Maximum number of seconds for all forecasts of a fit. A few histories are forecast first;
+        if their run time shows that the maximum would be exceeded, `fit` raises an error.
+
+    Raises
+    ------
+    ImportError
+        When this module is imported and statsforecast is not installed; the message names the
+        command that installs it.
 
     Examples
     --------
@@ -67,7 +75,21 @@ class StatsForecaster(FitsEachHistory):
         return str(self.model.alias)
 
     def predict(self, history: Sequence[Float64Array], horizon: int) -> Float64Array:
-        """Forecast histories, (n, horizon); NaN is missing."""
+        """
+        Forecast histories.
+
+        Parameters
+        ----------
+        history : sequence of ndarray of shape (n_rows,)
+            One array per series, the newest value last; NaN is a missing value.
+        horizon : int
+            Number of steps to forecast.
+
+        Returns
+        -------
+        ndarray of shape (n, horizon)
+            Point forecasts.
+        """
         seasons = np.atleast_1d(getattr(self.model, "season_length", 1))
         return self._forecast_each(history, horizon, int(seasons.max()))
 
@@ -76,12 +98,29 @@ class StatsForecaster(FitsEachHistory):
         return self.model.new().forecast(y=values, h=horizon)["mean"]
 
     def to_config(self) -> dict[str, Any]:
-        """Return the parameters for a file, the model by its class and own parameters."""
+        """Return the parameters for a file; the model is given by its class and parameters."""
         return {**super().to_config(), "model": _described(self.model)}
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> Self:
-        """Return the forecaster of a file, whose model is a class of statsforecast.models."""
+        """
+        Return the forecaster of a file.
+
+        Parameters
+        ----------
+        config : dict
+            What `to_config` returned.
+
+        Returns
+        -------
+        StatsForecaster
+            With a new model of the same parameters.
+
+        Raises
+        ------
+        ValueError
+            If the class of the model is none of `statsforecast.models`.
+        """
         return cls(**{**config, "model": _built(config["model"])})
 
 

@@ -21,23 +21,30 @@ class TimesFMForecaster(Pretrained):
     """
     A pretrained TimesFM model, for `members` of an `InformerRegressor`.
 
-    It learns nothing from the rows. Weights are in no package: those of a name on the Hugging Face
-    hub are fetched once, by its library. Version 3 sees the columns beside the target, too. It
-    runs on a GPU where there is one.
+    The model is not trained on your rows. The weights of a name on the Hugging Face hub are
+    downloaded once, by the library of the hub. Version 3 uses covariates, version 2.5 does not.
+    The model runs on a GPU if there is one.
 
     Parameters
     ----------
     model : str, path or model of timesfm, default="google/timesfm-2.5-200m-pytorch"
-        A name on the hub or a folder, of version 2.5 where that is part of its name, else of
-        version 3; or a model that is loaded, which no file of a model holds.
+        A name on the hub, a folder, or a loaded model. A name or folder that contains "2.5" is
+        read as version 2.5, others as version 3. `save` stores a name or a folder only.
     context_length : int, default=2048
-        Rows that it looks back at most.
+        Maximum number of rows per history.
     point : {"median", "mean"}, default="median"
-        What is forecast; the mean is that of the model's nine quantiles.
+        Point forecast: the median, or the mean of the model's nine quantiles.
     batch_size : int, default=32
-        Histories at once.
+        Number of histories per call of the model.
     max_seconds : float, default=600
-        Seconds that it may take for a fit and its forecast.
+        Maximum number of seconds for all forecasts of a fit. A few histories are forecast first;
+        if their run time shows that the maximum would be exceeded, `fit` raises an error.
+
+    Raises
+    ------
+    ImportError
+        When this module is imported and timesfm is not installed; the message names the command
+        that installs it.
 
     Examples
     --------
@@ -63,7 +70,7 @@ class TimesFMForecaster(Pretrained):
 
     @property
     def max_context(self) -> int:
-        """Rows that it looks back at most."""
+        """Maximum number of rows per history."""
         return self.context_length
 
     def predict(
@@ -75,7 +82,32 @@ class TimesFMForecaster(Pretrained):
         past: Sequence[Float64Array] | None = None,
         known: Sequence[Float64Array] | None = None,
     ) -> Float64Array:
-        """Forecast histories, (n, horizon), or the quantiles of levels, (n, horizon, n_levels)."""
+        """
+        Forecast histories.
+
+        Parameters
+        ----------
+        history : sequence of ndarray of shape (n_rows,)
+            One array per series, the newest value last; NaN is a missing value.
+        horizon : int
+            Number of steps to forecast.
+        levels : sequence of float or None, default=None
+            Levels of the quantiles to forecast; None asks for a point forecast.
+        past : sequence of ndarray of shape (n_rows, n_past) or None, default=None
+            Past covariates of each series; version 3 alone uses them.
+        known : sequence of ndarray of shape (n_rows + horizon, n_known) or None, default=None
+            Future covariates of each series; version 3 alone uses them.
+
+        Returns
+        -------
+        ndarray of shape (n, horizon), or (n, horizon, n_levels) where levels are given
+            Point forecasts, or quantiles.
+
+        Raises
+        ------
+        ValueError
+            If `point` is neither "median" nor "mean".
+        """
         model = self._loaded()
         recent = [values[-self.context_length :] for values in history]
         if isinstance(model, TimesFM3Forecaster):

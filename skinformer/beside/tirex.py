@@ -19,23 +19,30 @@ class TiRexForecaster(Pretrained):
     """
     TiRex, a pretrained recurrent model, for `members` of an `InformerRegressor`.
 
-    It learns nothing from the rows, and sees the target alone. Weights are in no package: those of
-    a name on the Hugging Face hub are fetched once, by its library, under a licence of their own.
+    The model is not trained on your rows, and uses no covariates. The weights of a name on the
+    Hugging Face hub are downloaded once, by the library of the hub. They have their own licence.
 
     Parameters
     ----------
     model : str or model of tirex, default="NX-AI/TiRex"
-        A name on the hub, or what `tirex.load_model` returned, which no file of a model holds.
+        A name on the hub, or what `tirex.load_model` returned. `save` stores a name only.
     context_length : int or None, default=None
-        Rows that it looks back at most; None is as far as the model can.
+        Maximum number of rows per history; None is the maximum of the model.
     point : {"median", "mean"}, default="median"
-        What is forecast; the mean is that of the model's quantiles.
+        Point forecast: the median, or the mean of the model's quantiles.
     batch_size : int, default=256
-        Histories at once.
+        Number of histories per call of the model.
     device : str, default="cpu"
-        Where a model that is named is put.
+        Device of a model that is given by name.
     max_seconds : float, default=600
-        Seconds that it may take for a fit and its forecast.
+        Maximum number of seconds for all forecasts of a fit. A few histories are forecast first;
+        if their run time shows that the maximum would be exceeded, `fit` raises an error.
+
+    Raises
+    ------
+    ImportError
+        When this module is imported and tirex is not installed; the message names the command
+        that installs it.
 
     Examples
     --------
@@ -63,7 +70,7 @@ class TiRexForecaster(Pretrained):
 
     @property
     def max_context(self) -> int:
-        """Rows that it looks back at most."""
+        """Maximum number of rows per history."""
         longest = int(self._loaded().config.train_ctx_len)
         return min(self.context_length or longest, longest)
 
@@ -74,7 +81,28 @@ class TiRexForecaster(Pretrained):
         *,
         levels: Sequence[float] | None = None,
     ) -> Float64Array:
-        """Forecast histories, (n, horizon), or the quantiles of levels, (n, horizon, n_levels)."""
+        """
+        Forecast histories.
+
+        Parameters
+        ----------
+        history : sequence of ndarray of shape (n_rows,)
+            One array per series, the newest value last; NaN is a missing value.
+        horizon : int
+            Number of steps to forecast.
+        levels : sequence of float or None, default=None
+            Levels of the quantiles to forecast; None asks for a point forecast.
+
+        Returns
+        -------
+        ndarray of shape (n, horizon), or (n, horizon, n_levels) where levels are given
+            Point forecasts, or quantiles.
+
+        Raises
+        ------
+        ValueError
+            If `point` is neither "median" nor "mean".
+        """
         model = self._loaded()
         n_rows = self.max_context
         quantiles, _ = model.forecast(

@@ -215,6 +215,29 @@ def test_the_page_of_a_class_leads_on(site, pages):
     assert "Network.html#skinformer.Network" in links
 
 
+@pytest.mark.parametrize(
+    ("adapter", "methods"),
+    [
+        ("beside.chronos.ChronosForecaster", ("predict", "from_config", "to_config")),
+        ("beside.flair.FlairForecaster", ("predict", "from_config", "to_config")),
+        ("beside.sktime_member.SktimeForecaster", ("predict", "from_config")),
+        ("beside.statsforecast.StatsForecaster", ("predict", "from_config")),
+        ("beside.sktime.InformerForecaster", ()),
+    ],
+)
+def test_an_adapter_has_a_page_without_its_library(site, pages, adapter, methods):
+    """Its methods, source and parameters, and what is raised where the library is missing."""
+    page = pages[f"reference/{adapter}.html"]
+    text = (site / f"reference/{adapter}.html").read_text(encoding="utf-8")
+    assert f"skinformer.{adapter}" in page.anchors
+    for method in methods:
+        assert f"skinformer.{adapter}.{method}" in page.anchors
+        assert f'href="#skinformer.{adapter}.{method}"' in text
+    assert "[source]</span></span></a>" in text
+    assert "ImportError" in text
+    assert "../adapters.html" in {link.partition("#")[0] for link in page.links}
+
+
 def test_parameters_stand_in_groups_the_five_to_set_first_on_top(site):
     """Twenty in a row are read by nobody."""
     text = (site / "reference/InformerRegressor.html").read_text(encoding="utf-8")

@@ -142,6 +142,17 @@ def test_most_methods_of_the_estimators_have_an_example(modules):
     assert set(bare) <= {"get_params", "score", "series_blend_"}
 
 
+def test_an_adapter_is_read_without_its_library(modules):
+    """And a later import of its module finds the library, or says that it is missing."""
+    name, module = "beside.chronos.ChronosForecaster", "skinformer.beside.chronos"
+    was_imported = module in sys.modules
+    adapter = modules[2].public(name)
+    assert modules[2].own_members(adapter)[-2:] == ["predict", "to_config"]
+    assert (module in sys.modules) == was_imported
+    signature, _ = modules[2].full_signature(None, "class", "", adapter, None, "", "")
+    assert signature.startswith("(pipeline, *, context_length=None, ")
+
+
 @pytest.mark.parametrize(
     ("name", "address"),
     [
