@@ -30,6 +30,8 @@ _OF_PANELS = (RIDGES, OwnRidges.name, CLASSICAL, TREES)
 _OF_TABLES = (RIDGES, TREES, CLASSICAL)
 #: How many times as long classical forecasters take where rows are missing.
 _OF_GAPS = 8.0
+#: Gaps that are filled one after the other, see `rolling/missing_runs.py`.
+_TURNS_OF_GAPS = 25
 
 #: What effort is a share of, by member.
 _CUT = {
@@ -220,9 +222,10 @@ def _classes(sizes: _Sizes) -> Cost:
 
 
 def _filling(sizes: _Sizes, share_missing: float) -> Cost:
-    """Forecast each gap after the other."""
+    """Forecast gaps, some of them one after the other."""
     n_gaps = share_missing * sizes.n_rows
-    return Cost(0.05, 0.03 * n_gaps / sizes.n_series + 1e-3 * n_gaps)
+    n_turns = min(n_gaps / sizes.n_series, _TURNS_OF_GAPS)
+    return Cost(0.05, 0.03 * n_turns + 1e-3 * n_gaps)
 
 
 def _interval_seconds(sizes: _Sizes) -> dict[str, float]:

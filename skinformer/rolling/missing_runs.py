@@ -12,12 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.budget import current_share
 from skinformer.timeline.arrays import BoolArray, IntArray
 
 #: Forecasts that are made one after the other, each for the next one's context, where they
 #: are not asked for. One takes about 8 ms, whatever the length of the series.
 LONGEST_CHAIN = 500
+#: Forecasts of gaps that are made one after the other before a gap does not wait for those before
+#: it. Chains of 500 took seven times as long, and filled no better (notes/decisions.md).
+CHAIN_OF_GAPS = 25
 
 
 class MissingRuns(NamedTuple):
@@ -67,16 +69,13 @@ def find_missing_runs(
     longest: forecasts within one gap, at most; the rest of it stays as it is. None for no limit.
 
     Where each gap lies in the context of the next, they are filled one after the other. Of such a
-    chain about each `LONGEST_CHAIN` forecasts are followed by a gap that does not wait for those
-    before it: it sees the last known value in their place. A fit of limited seconds has shorter
-    ones.
+    chain about each `CHAIN_OF_GAPS` forecasts are followed by a gap that does not wait for those
+    before it: it sees the last known value in their place.
     """
-    # Half of the effort leaves a quarter, for these are forecasts that no others go beside.
-    longest_chain = current_share().of(LONGEST_CHAIN, power=2)
     origins, lengths, first_part = _split_gaps(unknown, pred_len, longest)
     begins = _begins_chain(origins, lengths, seq_len)
     place_in_chain = _since(begins)
-    round_of_gap = place_in_chain[first_part] // longest_chain
+    round_of_gap = place_in_chain[first_part] // CHAIN_OF_GAPS
     begins[first_part[1:]] |= np.diff(round_of_gap) > 0
     return MissingRuns(origins, lengths, _since(begins))
 

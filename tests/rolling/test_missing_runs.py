@@ -42,11 +42,24 @@ def test_a_hole_may_be_limited():
 @pytest.mark.parametrize("limit", [2, 3, 7])
 def test_a_chain_of_holes_is_cut(monkeypatch, limit):
     """Every second row missing must not mean half as many passes as rows."""
-    monkeypatch.setattr(module, "LONGEST_CHAIN", limit)
+    monkeypatch.setattr(module, "CHAIN_OF_GAPS", limit)
     found = find(np.arange(1, 40, 2))
     assert found.turn.tolist() == [n % limit for n in range(20)]
     long = find([*range(1, 20), 22, 24])  # parts of one gap are never cut apart
     assert long.turn.tolist()[:7] == [0, 1, 2, 3, 4, 5, 6]
+
+
+def test_gaps_all_over_a_long_series_take_few_turns():
+    """Each turn asks all members, and takes as long for one window as for ten."""
+    found = find(np.arange(8, 6000, 8), 6000, seq_len=168, pred_len=24)
+    assert len(found.origins) == 749
+    assert found.turn.max() < 25
+
+
+def test_one_long_gap_takes_as_many_turns_as_forecasts():
+    """Its forecasts build on each other, and nothing is observed between them."""
+    found = find(np.arange(10, 610), 700, seq_len=20, pred_len=10)
+    assert found.turn.tolist() == [*range(60)]
 
 
 def test_only_what_is_built_on_is_kept():
