@@ -333,17 +333,17 @@ JUDGING = [
         "(1 - share) * weight",
         "weight",
         (
-            "judging/test_challenge.py::test_a_later_member_gains_on_the_joint_forecast_of_those_before",
+            "judging/test_fit.py::test_a_later_member_gains_on_the_joint_forecast_of_those_before",
         ),
     ),
     Mutant(
         "on random walks any gain counts",
-        "judging/challenge.py",
-        "_margin",
-        "last_value > WALK",
+        "judging/plan.py",
+        "margin_of",
+        "last_value > _WALK",
         "False",
         (
-            "judging/test_challenge.py::test_trees_have_to_gain_surely_where_the_target_is_a_random_walk",
+            "judging/test_fit.py::test_trees_have_to_gain_surely_where_the_target_is_a_random_walk",
         ),
     ),
     Mutant(

@@ -8,10 +8,13 @@ import pytest
 from flat_parameters import with_parts
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import Ridge
 
 from skinformer import InformerClassifier, InformerRegressor, load
 from skinformer.budget import LEAST, Budget, Cost, Share, current_share
+from skinformer.ensemble.names import NETWORK
 from skinformer.estimators.fitting import Fit
+from skinformer.judging.costs import REFITS
 from skinformer.threads import limited
 from skinformer.training.trainer import _OngoingFit as NetworkFit
 
@@ -309,6 +312,50 @@ def test_the_leaderboard_says_what_was_cut(tmp_path):
     model.save(tmp_path / "model.skinformer")
     again = load(tmp_path / "model.skinformer")
     pd.testing.assert_frame_equal(again.leaderboard(), model.leaderboard())
+
+
+def test_a_regressor_in_place_of_trees_is_fitted_again_only_where_its_seconds_are_left():
+    """Its part of the fit is planned as that of trees, and its name is its own."""
+
+    class Slow(Ridge):
+        def fit(self, X, y, sample_weight=None):
+            clock.now += 100
+            return super().fit(X, y, sample_weight)
+
+    clock = Clock(tick=1e-4)
+    model, _ = fitted(hours(500), 150, clock, members=["ridges", Slow()])
+    assert model.leaderboard().loc["Slow", "error"] > 0
+    assert clock.now < 150
+
+
+@pytest.mark.parametrize("kind", [InformerRegressor, InformerClassifier])
+def test_refits_are_not_ahead_when_a_fit_is_done(kind):
+    """Whatever was compared, or was not."""
+    df = hours(200)
+    members = ["ridges", "network"]
+    if kind is InformerClassifier:
+        df["y"] = np.where(df["y"] > 10, "high", "low")
+        members = ["classes"]
+    _, budget = fitted(df, 1e4, Clock(tick=1e-4), kind=kind, members=members)
+    assert budget.seconds_ahead == 0
+
+
+def test_seconds_of_refits_of_a_panel_are_kept_while_the_network_is_trained(
+    monkeypatch,
+):
+    """Its members are weighed behind it; those of a long table, before."""
+    ahead = {}
+    part = Budget.part
+
+    def note(budget, name):
+        ahead[name] = set(budget._ahead)
+        return part(budget, name)
+
+    monkeypatch.setattr(Budget, "part", note)
+    monkeypatch.setattr("skinformer.judging.fit.has_background", lambda: True)
+    for rows, is_ahead in ((panel(120), True), (hours(500), False)):
+        fitted(rows, 1e4, Clock(tick=1e-4), members=["ridges", NETWORK])
+        assert (REFITS in ahead[NETWORK]) == is_ahead
 
 
 @pytest.mark.slow

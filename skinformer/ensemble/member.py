@@ -32,6 +32,11 @@ class Member:
         raise NotImplementedError
 
     @property
+    def part(self) -> str:
+        """The part of a fit by which its seconds are planned and limited."""
+        return self.name
+
+    @property
     def look_back(self) -> int:
         """Rows before an origin that it reads beyond the window's own."""
         return 0

@@ -13,7 +13,7 @@ from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Windows
 from skinformer.stopwatch import timed
 from skinformer.tabular.features import Columns
-from skinformer.tabular.fit import TabularFit, fit_tabular
+from skinformer.tabular.fit import TabularFit, fit_tabular, name_of
 from skinformer.timeline.arrays import Float32Array
 
 
@@ -27,6 +27,7 @@ class Tabular(Member):
     #: mind, and a tree knows no values but those that it has seen.
     forecasts_new = False
     cost = 4
+    part = TREES
 
     @property
     def name(self) -> str:
@@ -44,7 +45,6 @@ class Tabular(Member):
         return self.fit.maker.plain
 
     @classmethod
-    @timed("trees")
     def from_rows(
         cls,
         rows: FitRows,
@@ -57,18 +57,21 @@ class Tabular(Member):
         plain: what is known of `plain_columns`; None for nothing.
         """
         regressor = settings.members[TREES]
-        fit = fit_tabular(
-            rows.timeline,
-            columns_of(rows.sizes),
-            missing=rows.missing,
-            regressor=None if isinstance(regressor, str) else regressor,
-            random_state=rows.seed,
-            plain=plain,
-            quick=settings.refits_on_all and not rows.is_whole,
-            calendar=rows.calendar,
-            of_mean=settings.head.of_mean,
-            zero=rows.zero_of_targets,
-        )
+        if isinstance(regressor, str):
+            regressor = None
+        with timed(name_of(regressor)):
+            fit = fit_tabular(
+                rows.timeline,
+                columns_of(rows.sizes),
+                missing=rows.missing,
+                regressor=regressor,
+                random_state=rows.seed,
+                plain=plain,
+                quick=settings.refits_on_all and not rows.is_whole,
+                calendar=rows.calendar,
+                of_mean=settings.head.of_mean,
+                zero=rows.zero_of_targets,
+            )
         return cls(fit)
 
     def refitted(self, rows: FitRows, settings: FitSettings) -> Self:

@@ -364,8 +364,8 @@ class BaseInformer(PersistentMixin, ExportMixin, RequestMixin, FittableInformer)
             - ``error_without``: the error of the ensemble without this member. Its difference to
               the error of the joint forecast is the contribution of the member.
             - ``weight``: mean over series, steps and targets.
-            - ``fit_seconds``: by the clock, before the cut-off and on all rows; NaN for a regressor
-              in place of trees, whose time ``fit_times_`` has under that name.
+            - ``fit_seconds``: by the clock, before the cut-off, of the forecasts behind it, and on
+              all rows.
             - ``forecast_seconds``: of one window, in a batch.
             - ``parts``: the forecasters that it consists of, and their weights in it.
             - ``reason``: why it takes no part, or what `max_seconds` took from it.

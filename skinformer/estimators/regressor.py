@@ -189,9 +189,9 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         there are too few rows.
     fit_times_ : DataFrame
         One row per part of the fit ("reading", "ridges", "trees", "network", "weights",
-        "other", for short series "classical", for panels "own_ridges"): part, seconds by the
-        clock, which add up to the fit's, and cpu_seconds of all threads of the process. A warm
-        start has those of its last fit.
+        "other", for short series "classical", for panels "own_ridges"; the name of its class for
+        a regressor in place of trees): part, seconds by the clock, which add up to the fit's, and
+        cpu_seconds of all threads of the process. A warm start has those of its last fit.
     history_ : DataFrame
         One row per epoch: loss, validation_loss, learning_rate, gradient_norm, seconds.
     loss_curve_ : list of float

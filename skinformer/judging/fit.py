@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cached_property, partial
 from math import ceil
+from typing import TypeAlias
 
 import numpy as np
 
@@ -20,26 +21,31 @@ from skinformer.ensemble.members import MEMBERS
 from skinformer.ensemble.names import CLASSICAL, NETWORK, RIDGES, TREES
 from skinformer.ensemble.network import NetworkMember, network_of
 from skinformer.ensemble.ridges import Ridges
+from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.user_forecaster import MOST_WEIGHED, UserForecaster
 from skinformer.ensemble.windows import RowBuffer, Windows
 from skinformer.judging import weights as weighing
-from skinformer.judging.challenge import MemberFit, prove_challengers, stretches_of
 from skinformer.judging.classes import weigh_classes
 from skinformer.judging.costs import REFITS, words_of_cuts
 from skinformer.judging.cutoffs import cut_last_rows, series_origins
 from skinformer.judging.leaderboard import Standings
-from skinformer.judging.plan import Plan, Scheme, choose_scheme
+from skinformer.judging.plan import Plan, Scheme, choose_scheme, margin_of, plan_trees
 from skinformer.judging.proof import Proof
 from skinformer.judging.trial import NetworkTrial
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.ridge.linear_fit import LinearFits
 from skinformer.ridge.linear_path import LinearPath
+from skinformer.selection import MOST_STRETCHES
+from skinformer.stopwatch import timed
 from skinformer.threads import has_background, run_in_background
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.windows import Origins, spread_places
 from skinformer.validation.forecasters import warn_of_unjudged
+
+#: What fits a member to rows, as `Member.from_rows` does.
+MemberFit: TypeAlias = Callable[[FitRows, FitSettings], Member]
 
 #: What classical forecasters of short series count more, as a log, where they are judged by fits to
 #: three quarters of the rows. Without, a weaker forecaster beside them (fracast) cost M1 yearly and
@@ -74,8 +80,7 @@ class EnsembleFit:
         self.rows = rows
         self.batches = batches
         self.plan = plan
-        self.settings = plan.settings
-        self.head = self.settings.head
+        self.head = plan.settings.head
         self.ridges: Ridges | None = None
         base = None
         if isinstance(module, Corrected):
@@ -89,8 +94,7 @@ class EnsembleFit:
         )
         #: What all members forecast at the cut-offs that weigh them; None where nothing does.
         self.proof: Proof | None = None
-        #: Members of a long table beside ridges and network, and the weights of these and ridges.
-        self.challengers: list[Member] = []
+        #: What the ridges of a long table and the members beside them count without the network.
         self.weights: dict[str, Float64Array] = {RIDGES: np.ones((1, 1))}
         #: What fits members to all rows, begun when their weights were known.
         self._background_refits: dict[str, Callable[[], Member]] = {}
@@ -98,11 +102,15 @@ class EnsembleFit:
         self.budget: Budget = current_budget()
         self.start = self._ensemble_of([], {NETWORK: 1.0})
 
+    @property
+    def settings(self) -> FitSettings:
+        """What the fit is told, with the members that take part."""
+        return self.plan.settings
+
     def may_begin(self, name: str) -> bool:
         """Return whether a member takes part, and still fits into the seconds that are left."""
         if name in self.settings.members and not self.budget.takes(name):
             self.plan = self.plan.without(self.budget.left_out[name], name)
-            self.settings = self.settings.without(name)
         return name in self.settings.members
 
     def fit_challengers(self) -> float:
@@ -114,7 +122,7 @@ class EnsembleFit:
         if not self.settings.classifies:
             if self.scheme is Scheme.BY_STEP:
                 self._weigh_challengers()
-            self._begin_refits()
+                self._begin_refits()
             return float((self.weights[RIDGES] ** 2).mean())
         if self.rows.split is None or Classes.name not in members:
             return 1.0
@@ -144,24 +152,27 @@ class EnsembleFit:
         if self.settings.forecasters:
             n_most = min(n_most, MOST_WEIGHED)
         n_most = ceil(self.budget.effort**_CUT_OFFS * n_most)
-        self.proof = self._proof_at(self._validation_windows(n_most))
-        self.proof.add(self.ridges)
-        challengers, self.plan = prove_challengers(
-            self.ridges, self._kinds, self.proof, self.rows.before_cutoff(), self.plan
-        )
-        self.challengers = challengers.members
-        if not self.challengers:
+        proof = self._begin_proof(self._validation_windows(n_most))
+        proof.add(self.ridges)
+        stretches = proof.stretches
+        if stretches is None:
+            reason = "the validation split holds no two forecasts"
+            self.plan = self.plan.without(reason, *self._kinds)
             self._warn_of_unjudged(RIDGES)
             return
-        stretches = stretches_of(self.proof)
-        assert stretches is not None
-        weights = weighing.weigh_steps(self.proof, stretches, challengers.margins)
-        self.weights = self._weights_by_name(weights)
-
-    def _weights_by_name(self, weights: Float64Array) -> dict[str, Float64Array]:
-        """Return the weights of each member of the proof, by name."""
-        assert self.proof is not None
-        return {name: weights[..., i] for i, name in enumerate(self.proof.forecasts)}
+        last_value = self.ridges.blend.get("last", 0.0)
+        self.plan = plan_trees(
+            self.plan,
+            has_known=sizes.n_known > 0,
+            last_value=last_value,
+            is_complete=stretches.max() + 1 == MOST_STRETCHES,
+        )
+        self._prove(proof, self._fits, self.rows.before_cutoff())
+        challengers = proof.others
+        if challengers:
+            margins = [margin_of(each, sizes, last_value) for each in challengers]
+            weights = weighing.weigh_steps(proof, stretches, margins)
+            self.weights = proof.by_name(weights)
 
     def _begin_refits(self) -> None:
         """Fit built-in members to all rows while the network is trained, if both can be."""
@@ -170,10 +181,11 @@ class EnsembleFit:
             return
         if not has_background():
             return  # they are fitted behind it, in seconds that are kept for them
-        for member in self.challengers:
+        assert self.proof is not None
+        for member in self.proof.others:
             # What a user gave has another name.
             counts = member.name in settings.members and self.weights[member.name].any()
-            if counts and self.budget.affords_again(member.name):
+            if counts and self.budget.affords_again(member.part):
                 self._background_refits[member.name] = run_in_background(
                     partial(self._refit_again, member)
                 )
@@ -188,6 +200,7 @@ class EnsembleFit:
             wait()  # threads of theirs beside threads of what follows would wait for each other
         self.rows = replace(self.rows, scaler=scaler)
         ensemble = self._weigh_and_refit()
+        self.budget.done(REFITS)
         standings = Standings.of(
             self.plan.reasons, self.proof, ensemble, words_of_cuts(self.budget)
         )
@@ -221,6 +234,12 @@ class EnsembleFit:
             for each in self.settings.forecasters
         }
 
+    @property
+    def _fits(self) -> dict[str, MemberFit]:
+        """Return what fits each member beside ridges and network, the user's last, by name."""
+        kinds = self._kinds
+        return {name: kinds[name].from_rows for name in kinds} | self._user_fits
+
     def _weigh_classes(self) -> Ensemble:
         n_most = max(40_000 // self.rows.sizes.pred_len, 32)
         base, share, temperature = weigh_classes(
@@ -238,8 +257,10 @@ class EnsembleFit:
         """Choose windows of the validation split, spread over it."""
         return Windows(self._buffer, self.rows.validation_origins.thinned(n_most))
 
-    def _proof_at(self, windows: Windows) -> Proof:
-        return Proof.at(windows, self.rows, self.head)
+    def _begin_proof(self, windows: Windows) -> Proof:
+        """Begin the proof by which members are weighed, at cut-offs."""
+        self.proof = Proof.at(windows, self.rows, self.head)
+        return self.proof
 
     def _trust_one(self) -> Ensemble:
         """Trust one member alone: a trained network, classical forecasters, else ridges."""
@@ -259,9 +280,9 @@ class EnsembleFit:
         if self.ridges is None or self.batches.validation is None:
             return
         n_most = 256
-        self.proof = self._proof_at(self._validation_windows(n_most))
-        self.proof.add(self.ridges)
-        self.proof.add(self.network)
+        proof = self._begin_proof(self._validation_windows(n_most))
+        proof.add(self.ridges)
+        proof.add(self.network)
 
     def _trust_first(self, members: list[Member]) -> Ensemble:
         """Trust the first of some members alone, or ridges where there are none."""
@@ -302,76 +323,67 @@ class EnsembleFit:
         split, origins = cut_last_rows(self.rows.timeline, self.rows.sizes.pred_len)
         if not origins.count:
             return None
-        members = self._prove(fits, replace(self.rows, split=split), origins)
+        proof = self._begin_proof(self._windows_of_series(origins))
+        self._prove(proof, fits, replace(self.rows, split=split).before_cutoff())
         # One or few windows of a series say nothing of joint errors.
         return self._series_weights(
-            members, prior={CLASSICAL: _CLASSICAL_PRIOR}, joint=False
+            proof, prior={CLASSICAL: _CLASSICAL_PRIOR}, joint=False
         )
+
+    def _windows_of_series(self, origins: Origins) -> Windows:
+        """Choose windows to weigh by for each series, few where the user's forecasters take part.
+
+        There is at least one for each series.
+        """
+        windows = Windows(self._buffer, series_origins(origins))
+        n_most = MOST_WEIGHED if self.settings.forecasters else len(windows)
+        n_most = ceil(self.budget.effort**_CUT_OFFS * n_most)
+        n_most = max(n_most, self.rows.timeline.n_series)
+        return windows.take(spread_places(len(windows), n_most))
 
     def _prove(
-        self, fits: Mapping[str, MemberFit], rows: FitRows, origins: Origins
-    ) -> list[Member]:
-        """Fit members to the rows before the cut-offs, and let them forecast these.
-
-        Cut-offs are few where a forecaster of the user's takes part; at least one a series.
-        """
-        before = rows.before_cutoff()
-        windows = Windows(self._buffer, series_origins(origins))
-        n_most = len(windows)
-        if self.settings.forecasters:
-            n_most = MOST_WEIGHED
-        n_most = max(
-            ceil(self.budget.effort**_CUT_OFFS * n_most), rows.timeline.n_series
-        )
-        windows = windows.take(spread_places(len(windows), n_most))
-        self.proof = self._proof_at(windows)
-        members = []
+        self, proof: Proof, fits: Mapping[str, MemberFit], before: FitRows
+    ) -> None:
+        """Fit members to the rows before the cut-offs, and let them forecast these."""
         for name, fit in fits.items():
             if name in self._kinds and not self.may_begin(name):
                 continue
             with self.budget.part(name):
                 member = fit(before, self.settings)
-                member.check_seconds(windows)
-                self.proof.add(member)
-            members.append(member)
-        return members
+                with timed(member.name):
+                    member.check_seconds(proof.windows)
+                    proof.add(member)
 
     def _series_weights(
-        self, members: list[Member], *, prior: Mapping[str, float], joint: bool = True
+        self, proof: Proof, *, prior: Mapping[str, float], joint: bool = True
     ) -> dict[str, Float64Array]:
         """Weigh members by the errors of each series in what they proved, see `weigh_series`."""
-        assert self.proof is not None
         weights = weighing.weigh_series(
-            self.proof, n_series=self.rows.timeline.n_series, prior=prior, joint=joint
+            proof, n_series=self.rows.timeline.n_series, prior=prior, joint=joint
         )
-        weights[-1] *= [member.forecasts_new for member in members]
-        weights = weighing.without_negligible(
-            weights / weights.sum(axis=-1, keepdims=True)
-        )
-        return self._weights_by_name(weights)
+        weights[-1] *= [member.forecasts_new for member in proof.members.values()]
+        weights = weights / weights.sum(axis=-1, keepdims=True)
+        return proof.by_name(weighing.without_negligible(weights))
 
     def _weigh_by_series(self) -> Ensemble:
         """Weigh all members by the errors of each series."""
         rows = self.rows
         assert self.ridges is not None
-        fits: dict[str, MemberFit] = {
-            name: kind.from_rows for name, kind in self._kinds.items()
-        }
-        others = self._prove(fits | self._user_fits, rows, rows.validation_origins)
-        members = [*others, self.ridges]
+        proof = self._begin_proof(self._windows_of_series(rows.validation_origins))
+        self._prove(proof, self._fits, rows.before_cutoff())
+        proof.add(self.ridges)
         if NETWORK in self.settings.members:
-            members.append(self.network)
-        assert self.proof is not None
-        for member in members[len(others) :]:
-            self.proof.add(member)
+            proof.add(self.network)
         of_windows = weighing.prior_of_windows(
             max(self.batches.training.origins.count, 1), rows.sizes.seq_len
         )
         prior = {RIDGES: of_windows, NETWORK: of_windows}
-        return self._ensemble_of(others, self._series_weights(members, prior=prior))
+        weights = self._series_weights(proof, prior=prior)
+        return self._ensemble_of(proof.others, weights)
 
     def _weigh_by_steps(self) -> Ensemble:
         """Weigh the network beside ridges; challengers have been weighed beside both."""
+        assert self.proof is not None
         share = 0.0
         validation = self.batches.validation
         if NETWORK in self.settings.members:
@@ -383,9 +395,8 @@ class EnsembleFit:
                 steps=self.rows.timeline.steps_of(validation.draw()),
                 head=self.head,
             )
-            assert self.proof is not None
             self.proof.add(self.network)
-        ensemble = self._ensemble_of(self.challengers, self.weights)
+        ensemble = self._ensemble_of(self.proof.others, self.weights)
         return ensemble.with_network_share(share)
 
     def _ensemble_of(
@@ -435,13 +446,13 @@ class EnsembleFit:
             return member
         if member.name in self._background_refits:
             return self._background_refits[member.name]()
-        if not self.budget.affords_again(member.name):
+        if not self.budget.affords_again(member.part):
             return member
         return self._refit_again(member)
 
     def _refit_again(self, member: Member) -> Member:
         """Fit a member to all rows, as far as it was fitted before."""
-        with self.budget.again(member.name):
+        with self.budget.again(member.part):
             return member.refitted(self.rows, self.settings)
 
     @cached_property

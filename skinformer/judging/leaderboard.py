@@ -52,19 +52,25 @@ class Standings:
     ) -> Standings:
         """Read them off what members have proved; errors are unknown where nothing was.
 
-        ensemble: all members of the proof, with their weights.
+        ensemble: the members that count, with their weights.
+        cuts: by the parts of the fit that members are.
         """
         if proof is None:
             return cls(reasons, {}, {}, {}, cuts)
+        of_members = {
+            name: cuts[member.part]
+            for name, member in proof.members.items()
+            if member.part in cuts
+        }
         errors = {name: proof.error(each) for name, each in proof.forecasts.items()}
         weights = _weights_at(proof, ensemble)
         errors[JOINT] = proof.error(_joint(proof, weights))
         without = {}
         for name in proof.forecasts:
             if len(weights) > 1:
-                others = _without(weights, name, ensemble)
+                others = _without(weights, name, proof.members[name].base)
                 without[name] = proof.error(_joint(proof, others))
-        return cls(reasons, errors, without, dict(proof.seconds), cuts)
+        return cls(reasons, errors, without, proof.seconds, cuts | of_members)
 
     def table(self, ensemble: Ensemble, fit_times: pd.DataFrame | None) -> pd.DataFrame:
         """Return a row for each member, the best first, see `BaseInformer.leaderboard`."""
@@ -137,12 +143,11 @@ def _weights_at(proof: Proof, ensemble: Ensemble) -> dict[str, Float64Array]:
 
 
 def _without(
-    weights: dict[str, Float64Array], name: str, ensemble: Ensemble
+    weights: dict[str, Float64Array], name: str, base: str | None
 ) -> dict[str, Float64Array]:
     """Leave a member out: its weight is that of what it corrects, else that of all others."""
     others = {other: weights[other] for other in weights if other != name}
-    base = ensemble.members[name].base if name in ensemble.members else None
-    if base in others:
+    if base is not None:
         return others | {base: others[base] + weights[name]}
     total = sum(others.values())
     # Equal ones where the others have none.

@@ -7,10 +7,13 @@ from enum import Enum, auto
 
 import numpy as np
 
+from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.classical import MOST_ROWS, ends_behind_step
+from skinformer.ensemble.member import Member
 from skinformer.ensemble.names import CLASSICAL, NETWORK, RIDGES, TREES
 from skinformer.ensemble.own import OwnRidges
 from skinformer.ensemble.settings import FitSettings
+from skinformer.ensemble.user_forecaster import UserForecaster
 from skinformer.timeline.seasons import calendar_seasons
 from skinformer.timeline.timeline import Table
 
@@ -25,14 +28,14 @@ _FORECASTS = 4
 _LONG = 20
 #: Standard errors by which a challenger has to gain on ridges where it sees no more than these do:
 #: without, trees' errors on ETTh2 were 1.074 of those (notes/drivers.md).
-MARGIN = 1.0
+_MARGIN = 1.0
 #: The same for trees where the last value counts most among ridges. With one standard error trees
 #: got up to half of six random walks beside columns that say nothing, and erred up to 1.12 times as
 #: much as the last value; with two 1.01 at most.
-MARGIN_ON_WALKS = 2.0
+_MARGIN_ON_WALKS = 2.0
 #: How much the last value counts among the ridges of a random walk: .38 to .75 on walks and prices,
 #: 0 to .13 on hours of weather, streets and loads.
-WALK = 1 / 3
+_WALK = 1 / 3
 #: Rows that built-in trees need.
 _ROWS_OF_TREES = 1500
 
@@ -158,8 +161,23 @@ def plan_trees(
 
     A regressor of the user's always takes part.
     """
-    sees_more = has_known or not isinstance(plan.settings.members[TREES], str)
-    if sees_more or (last_value <= WALK and is_complete):
+    sees_more = has_known or not isinstance(plan.settings.members.get(TREES), str)
+    if sees_more or (last_value <= _WALK and is_complete):
         return plan
     reason = "no future covariates, and a random walk or too few validation forecasts"
     return plan.without(reason, TREES)
+
+
+def margin_of(member: Member, sizes: ModelSizes, last_value: float) -> float:
+    """Return by how many standard errors a challenger has to gain on those before it.
+
+    last_value: how much the last value counts among the ridges.
+    """
+    if isinstance(member, UserForecaster):
+        return _MARGIN
+    if last_value > _WALK:
+        return _MARGIN_ON_WALKS
+    n_known = sizes.n_known - sizes.n_static
+    # Columns known ahead that tell something are what it sees more than ridges do.
+    sees_more = len(member.plain_columns) < n_known
+    return 0.0 if sees_more else _MARGIN

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
@@ -11,9 +12,11 @@ from skinformer.ensemble.ensemble import Ensemble
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.head import Head
 from skinformer.ensemble.member import Member
+from skinformer.ensemble.names import NETWORK, RIDGES
 from skinformer.ensemble.predicting import prediction_threads
 from skinformer.ensemble.windows import Windows
-from skinformer.timeline.arrays import Float32Array, IntArray
+from skinformer.selection import MOST_STRETCHES, time_stretches
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.windows import spread_places, window_rows
 
 
@@ -24,14 +27,16 @@ class Proof:
     windows: at the cut-offs.
     head: what a forecast is compared by.
     y, weight: what came, and how much it counts, (n, pred_len, n_targets).
-    forecasts: by name, of the same shape.
-    seconds: of one window, by name.
+    members: by name, as they were fitted before the cut-offs.
+    forecasts: theirs, of the same shape.
+    seconds: of one window.
     """
 
     windows: Windows
     head: Head
     y: Float32Array
     weight: Float32Array
+    members: dict[str, Member] = field(default_factory=dict)
     forecasts: dict[str, Float32Array] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -46,10 +51,30 @@ class Proof:
         started = time.perf_counter()
         base = self.forecasts.get(member.base or "")
         forecast = predict_points(member, self.windows, self.head, base)
+        self.members[member.name] = member
         self.forecasts[member.name] = forecast
         passed = time.perf_counter() - started
         self.seconds[member.name] = passed / max(len(self.windows), 1)
         return forecast
+
+    @property
+    def others(self) -> list[Member]:
+        """The members beside ridges and network."""
+        return [
+            member
+            for name, member in self.members.items()
+            if name not in (RIDGES, NETWORK)
+        ]
+
+    @cached_property
+    def stretches(self) -> IntArray | None:
+        """The stretch of time of each window; None where there are no two that hold a forecast."""
+        pred_len = self.y.shape[1]
+        return time_stretches(self.windows.steps, pred_len, n_most=MOST_STRETCHES)
+
+    def by_name(self, weights: Float64Array) -> dict[str, Float64Array]:
+        """Return the weights of each member, which the last axis holds, by name."""
+        return {name: weights[..., i] for i, name in enumerate(self.forecasts)}
 
     def error(self, forecast: Float32Array) -> float:
         """Return the mean absolute error of a forecast of the cut-offs; NaN where nothing came."""

@@ -4,7 +4,7 @@ A panel and short tables are weighed series by series, a long table by stretches
 split: one series tells little, and what a long one tells differs by step ahead.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import torch
@@ -142,13 +142,12 @@ def without_negligible(weights: Float64Array) -> Float64Array:
 
 
 def weigh_steps(
-    proof: Proof, stretches: IntArray, margins: Mapping[str, float]
+    proof: Proof, stretches: IntArray, margins: Sequence[float]
 ) -> Float64Array:
     """Weigh members of one series by steps ahead: (2, pred_len, n_targets, n_members).
 
     stretches: that of each window.
-    margins: by how many standard errors each has to gain on those before it, by name, for all but
-    the first.
+    margins: by how many standard errors each but the first has to gain on those before it.
 
     Sums are 1; both rows are equal, for the series and for new ones. The first member begins alone.
     The others are added one after the other: at each step a member has the share of the lowest
@@ -157,7 +156,7 @@ def weigh_steps(
     first, *others = proof.forecasts.values()
     joint = first.copy()
     weights = [np.ones(proof.y.shape[1])]
-    for forecast, margin in zip(others, margins.values(), strict=True):
+    for forecast, margin in zip(others, margins, strict=True):
         share = _share_at_steps(proof, joint, forecast, stretches, margin)
         weights = [(1 - share) * weight for weight in weights] + [share]
         joint += share[:, None].astype(np.float32) * (forecast - joint)

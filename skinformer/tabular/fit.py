@@ -144,7 +144,7 @@ def fit_tabular(
             of_mean=of_mean,
         )
     return TabularFit(
-        maker, _fit_members(training, plans, random_state), _name(regressor), zeros
+        maker, _fit_members(training, plans, random_state), name_of(regressor), zeros
     )
 
 
@@ -394,7 +394,7 @@ def _steady_sight(
     return Sight(anchor, maker.n_own, maker.recent_mean)
 
 
-def _name(regressor: Any) -> str:
+def name_of(regressor: Any) -> str:
     """Name a regressor as users know it: its class, of a Pipeline that of the last step."""
     if regressor is None:
         return "trees"

@@ -1,5 +1,7 @@
 """What a fit tells of its members: who takes part, what each proved."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +12,10 @@ from versions import SHOWS_FITTED
 import skinformer
 from skinformer import InformerClassifier, InformerRegressor
 from skinformer.display import WeightsDisplay
+from skinformer.ensemble.ensemble import Ensemble
 from skinformer.intervals.errors import forecast_windows
+from skinformer.judging.leaderboard import Standings
+from skinformer.judging.proof import Proof
 
 P = {
     "seq_len": 24,
@@ -110,6 +115,30 @@ def test_a_long_table_has_the_network_among_those_that_are_compared():
         board.loc[["ridges", "trees"], ["fit_seconds", "forecast_seconds"]] > 0
     ).all(axis=None)
     assert sum(board.loc["ridges", "parts"].values()) == pytest.approx(1, abs=1e-3)
+
+
+@pytest.mark.parametrize("n_series", [1, 3])
+def test_a_regressor_in_place_of_trees_has_seconds(panel, n_series):
+    """They stand under its own name, there and among the parts of the fit."""
+    rows = hours(400) if n_series == 1 else panel
+    options = with_parts(**P, members=["ridges", Ridge()])
+    model = InformerRegressor("y", **options).fit(rows)
+    seconds = model.fit_times_.set_index("part")["seconds"]
+    assert "trees" not in seconds
+    board = model.leaderboard()
+    assert board.loc["Ridge", "fit_seconds"] == seconds["Ridge"] > 0
+
+
+def test_what_a_limit_of_seconds_took_is_said_of_a_regressor_in_place_of_trees():
+    """It is planned as trees are, and has a name of its own."""
+    forecast = np.zeros((1, 1, 1), np.float32)
+    member = SimpleNamespace(part="trees", base=None)
+    proof = Proof(SimpleNamespace(series=np.zeros(1, int)), None, forecast, forecast)
+    proof.members["Ridge"] = member
+    proof.forecasts["Ridge"] = forecast
+    ensemble = Ensemble({"Ridge": member}, np.ones((2, 1, 1, 1)))
+    cuts = {"trees": "stopped"}
+    assert Standings.of({}, proof, ensemble, cuts).cuts["Ridge"] == "stopped"
 
 
 def test_a_regressor_that_errs_more_has_a_reason(panel):

@@ -14,7 +14,8 @@ def proof_of(n, *names):
     """Make a proof of n windows, whose forecasts are the numbers of their windows."""
     forecast = np.arange(n, dtype=np.float32)[:, None, None]
     windows = Windows(None, 100 + np.arange(n))
-    return Proof(windows, None, forecast, forecast, dict.fromkeys(names, forecast))
+    forecasts = dict.fromkeys(names, forecast)
+    return Proof(windows, None, forecast, forecast, forecasts=forecasts)
 
 
 def ensemble_of(*costs):

@@ -53,7 +53,7 @@ def shares_of(*errors, n_series=1, weight=None):
 def proof_of(forecasts, truth, weight, series):
     """Make a proof of forecasts, named by their numbers."""
     named = {str(i): forecast for i, forecast in enumerate(forecasts)}
-    return Proof(SimpleNamespace(series=series), None, truth, weight, named)
+    return Proof(SimpleNamespace(series=series), None, truth, weight, forecasts=named)
 
 
 # --- judging ----------------------------------------------------------------------------------

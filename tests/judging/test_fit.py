@@ -6,11 +6,12 @@ from types import SimpleNamespace
 import numpy as np
 
 from skinformer import InformerRegressor
+from skinformer.budget import Budget
 from skinformer.ensemble.head import PointHead
 from skinformer.ensemble.member import Member
 from skinformer.ensemble.names import RIDGES, TREES
 from skinformer.estimators.settings import read_settings
-from skinformer.judging.challenge import prove_challengers, stretches_of
+from skinformer.judging.fit import EnsembleFit
 from skinformer.judging.plan import Plan
 from skinformer.judging.proof import Proof
 from skinformer.judging.weights import weigh_series, weigh_steps
@@ -26,15 +27,12 @@ class Windows(SimpleNamespace):
         return len(self.steps)
 
 
-def kind_of(name, forecast, plain=()):
+def kind_of(title, forecast, plain=(), **attributes):
     """Make a member that forecasts the cut-offs so, whatever it was fitted to."""
 
     class Fake(Member):
+        name = title
         plain_columns = plain
-
-        @property
-        def name(self):
-            return name
 
         @classmethod
         def from_rows(cls, rows, settings):
@@ -43,7 +41,30 @@ def kind_of(name, forecast, plain=()):
         def forecast(self, windows, base=None):
             return forecast
 
+    for attribute, value in attributes.items():
+        setattr(Fake, attribute, value)
     return Fake
+
+
+class Fit(EnsembleFit):
+    """The fit of a long table at given cut-offs."""
+
+    _kinds = None
+
+    def __init__(self, kinds, ridges, proof, plan):
+        self._kinds = kinds
+        self.ridges = ridges
+        self.proof = proof
+        self.plan = plan
+        self.budget = Budget()
+        self.rows = SimpleNamespace(sizes=proof.windows.buffer.sizes)
+        self.rows.before_cutoff = lambda: self.rows
+
+    def _validation_windows(self, n_most):
+        return None
+
+    def _begin_proof(self, windows):
+        return self.proof
 
 
 def draw(seed, size=1.0):
@@ -68,25 +89,14 @@ def weigh(kinds, *, ridges, truth, n_known=1, last=0.0, n_windows=N_WINDOWS):
         steps=np.arange(n_windows), values=truth, buffer=SimpleNamespace(sizes=sizes)
     )
     some = slice(n_windows)
-    weight = np.ones_like(truth[some])
-    proof = Proof(
-        windows, PointHead("mse"), truth[some], weight, {RIDGES: ridges[some]}
-    )
-    challengers, plan = prove_challengers(
-        SimpleNamespace(blend={"last": last}),
-        kinds,
-        proof,
-        SimpleNamespace(sizes=sizes),
-        plan_of(*kinds),
-    )
-    if not challengers.members:
-        return None, plan
-    assert [member.name for member in challengers.members] == [*kinds]
-    weights = weigh_steps(proof, stretches_of(proof), challengers.margins)
-    np.testing.assert_allclose(weights.sum(axis=-1), 1.0)
-    return dict(
-        zip(proof.forecasts, np.moveaxis(weights[0, :, 0], -1, 0), strict=True)
-    ), plan
+    proof = Proof(windows, PointHead("mse"), truth[some], np.ones_like(truth[some]))
+    ridges = kind_of(RIDGES, ridges[some], blend={"last": last})()
+    fit = Fit(kinds, ridges, proof, plan_of(*kinds))
+    fit._weigh_challengers()
+    if not proof.others:
+        return None, fit.plan
+    np.testing.assert_allclose(sum(fit.weights.values()), 1.0)
+    return {name: weight[0, :, 0] for name, weight in fit.weights.items()}, fit.plan
 
 
 def test_a_member_that_errs_less_takes_the_weight_of_the_ridges():
@@ -187,8 +197,9 @@ def test_both_ways_of_weighing_return_weights_by_series_step_target_and_member()
     windows = Windows(
         steps=np.arange(N_WINDOWS), series=np.zeros(N_WINDOWS, dtype=np.int64)
     )
-    proof = Proof(windows, PointHead("mse"), truth, np.ones_like(truth), forecasts)
-    by_steps = weigh_steps(proof, stretches_of(proof), {"other": 0.0})
+    proof = Proof(windows, PointHead("mse"), truth, np.ones_like(truth))
+    proof.forecasts |= forecasts
+    by_steps = weigh_steps(proof, proof.stretches, [0.0])
     by_series = weigh_series(proof, n_series=1, prior={})
     assert by_steps.shape == (2, PRED_LEN, 2, 2)
     assert by_series.shape == (2, 1, 2, 2)
