@@ -262,7 +262,7 @@ def _run_panels(options: argparse.Namespace) -> None:
             )
         errors[name] = table["WQL" if levels else "relative"]
         results.add(f"{name}, {len(panel.series)} series", table, panels=measured)
-    mean = np.exp(np.log(pd.DataFrame(errors).dropna()).mean(axis=1))
+    mean = np.exp(np.log(pd.DataFrame(errors).astype(float).dropna()).mean(axis=1))
     what = "WQL" if levels else "MASE over seasonal naive's"
     sys.stdout.write(f"geometric mean of {what}\n{mean.round(5).to_string()}\n")
 
