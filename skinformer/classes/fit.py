@@ -107,7 +107,11 @@ class ClassFit:
 
     targets: tuple[TargetFit, ...]
     names: tuple[str, ...]
-    pred_len: int
+
+    @property
+    def pred_len(self) -> int:
+        """Steps of a forecast."""
+        return self.targets[0].features.maker.columns.pred_len
 
     @property
     def prior_weights(self) -> Float64Array:
@@ -185,7 +189,7 @@ def fit_classes(
         names.append("trees")
     elif classifier is not None:
         names.append(type(classifier).__name__)
-    return ClassFit(tuple(fits), tuple(names), columns.pred_len)
+    return ClassFit(tuple(fits), tuple(names))
 
 
 def _fit_target(

@@ -34,6 +34,33 @@ Named = dict[str, Float64Array]
 Seasons = tuple[int, ...]
 
 
+class Sizes(NamedTuple):
+    """
+    How far candidates look.
+
+    Attributes
+    ----------
+    seq_len, pred_len : int
+        Rows of a window and of a forecast.
+    seasons : tuple of int
+        Rows of a season, the short one first; at most two.
+    ridge_rows, period : int
+        Rows of the ridges' windows and of their season, 1 for none.
+    step_days : int
+        Days of a step where a season is a year of weeks or days, else 0.
+    last_day : int
+        Number of the last day of the step at which the clock begins to count.
+    """
+
+    seq_len: int
+    pred_len: int
+    seasons: Seasons
+    ridge_rows: int
+    period: int
+    step_days: int = 0
+    last_day: int = 0
+
+
 class _Rest(NamedTuple):
     """Windows without a season: what it adds ahead, and which of them know it.
 

@@ -10,11 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.budget import current_share
-from skinformer.classical.candidates import (
-    Seasons,
-    candidate_names,
-    forecast_candidates,
-)
+from skinformer.classical.candidates import Sizes, candidate_names, forecast_candidates
 from skinformer.classical.dates import DateEffects, find_date_effects
 from skinformer.classical.judging import ErrorAccumulator, origin_distances
 from skinformer.classical.past import Past, begun
@@ -53,33 +49,6 @@ class SeriesRows(NamedTuple):
     steps: IntArray
     wall: IntArray
     first_row: IntArray
-
-
-class Sizes(NamedTuple):
-    """
-    How far candidates look.
-
-    Attributes
-    ----------
-    seq_len, pred_len : int
-        Rows of a window and of a forecast.
-    seasons : tuple of int
-        Rows of a season, the short one first; at most two.
-    ridge_rows, period : int
-        Rows of the ridges' windows and of their season, 1 for none.
-    step_days : int
-        Days of a step where a season is a year of weeks or days, else 0.
-    last_day : int
-        Number of the last day of the step at which the clock begins to count.
-    """
-
-    seq_len: int
-    pred_len: int
-    seasons: Seasons
-    ridge_rows: int
-    period: int
-    step_days: int = 0
-    last_day: int = 0
 
 
 @dataclass(frozen=True)
@@ -364,7 +333,11 @@ class _JudgedRows:
 
     def candidates_before(self, origin: IntArray) -> Candidates:
         """Fit candidates to rows before the origin of each series."""
-        ridges = _shared_ridges(self, origin)
+        ridges = None
+        if len(origin) > 1:  # one series alone shares none
+            ridges = fit_ridges(
+                self.rows.values, self.begin, origin, self.sizes, of_mean=self.of_mean
+            )
         return Candidates(self.sizes, ridges, self.of_mean)
 
     def add_errors(self, errors: ErrorAccumulator, origin: IntArray) -> None:
@@ -418,21 +391,6 @@ class _JudgedRows:
         is_known = rows.known[seen] & real_rows(length, seq_len)
         values = np.where(is_known, rows.values[seen], np.nan)
         return Past(values, wall)
-
-
-def _shared_ridges(judged: _JudgedRows, end: IntArray) -> SharedRidges | None:
-    """Fit the ridges of a panel to rows before given ones; one series alone shares none."""
-    if len(end) == 1:
-        return None
-    return fit_ridges(
-        judged.rows.values,
-        judged.begin,
-        end,
-        seq_len=judged.sizes.ridge_rows,
-        pred_len=judged.sizes.pred_len,
-        period=judged.sizes.period,
-        of_mean=judged.of_mean,
-    )
 
 
 def _joint(forecast: Float64Array, weights: Float32Array) -> Float64Array:

@@ -14,6 +14,7 @@ import numpy as np
 
 from skinformer.algebra import product
 from skinformer.budget import current_share
+from skinformer.classical.candidates import Sizes
 from skinformer.classical.means import mean_log_shift
 from skinformer.classical.past import Past
 from skinformer.classical.windows import bounded, ridge_maps, row_products, unit_of
@@ -76,14 +77,12 @@ class Scaled(NamedTuple):
 class SharedRidges:
     """Fitted ridges.
 
-    seq_len, pred_len, period: rows of a window, of a forecast and of a season.
+    sizes: rows of a window, `ridge_rows`, of a forecast and of a season.
     maps: of each scale ("" or "log "), anchor and look-back, (n_strengths, rows - 1, pred_len); one
     that had too few windows is left out.
     """
 
-    seq_len: int
-    pred_len: int
-    period: int
+    sizes: Sizes
     maps: dict[tuple[str, str, int], Float64Array]
     of_mean: bool
 
@@ -94,7 +93,7 @@ class SharedRidges:
         Parameters
         ----------
         past : ndarray of shape (n, n_rows)
-            Rows without NaN, of which the last ``seq_len`` are seen.
+            Rows without NaN, of which the last ``ridge_rows`` are seen.
         length : ndarray of shape (n,)
             How many of the last ones are real.
 
@@ -104,8 +103,9 @@ class SharedRidges:
             NaN where a window is too short for a ridge, or has no logarithms. No forecast lies
             farther outside of what a window holds than this is wide.
         """
-        past = past[:, -self.seq_len :]
-        length = np.minimum(length, self.seq_len)
+        n_rows = self.sizes.ridge_rows
+        past = past[:, -n_rows:]
+        length = np.minimum(length, n_rows)
         found = self._on_scale("", past, length)
         by_logs = np.full_like(found, np.nan)
         positive = past.min(axis=1) > 0
@@ -124,7 +124,7 @@ class SharedRidges:
             n_rows = logs.shape[1]
             known = np.where(real_rows(length, n_rows), logs, np.nan)
             wall = np.broadcast_to(np.arange(n_rows), logs.shape)
-            shift = mean_log_shift(Past(known, wall), self.period)
+            shift = mean_log_shift(Past(known, wall), self.sizes.period)
             found += shift[:, None, None]
         return np.exp(found)
 
@@ -132,9 +132,10 @@ class SharedRidges:
         self, scale: str, past: Float64Array, length: IntArray
     ) -> Float64Array:
         scaled = scaled_as(self, past, length)
-        rows_seen = look_backs(self.seq_len, self.period)
+        sizes = self.sizes
+        rows_seen = look_backs(sizes.ridge_rows, sizes.period)
         kinds = [*itertools.product(_ANCHORS, rows_seen)]
-        shape = len(past), len(kinds), len(RIDGE_STRENGTHS), self.pred_len
+        shape = len(past), len(kinds), len(RIDGE_STRENGTHS), sizes.pred_len
         found = np.full(shape, np.nan)
         for i, (anchor, rows) in enumerate(kinds):
             maps = self.maps.get((scale, anchor, rows))
@@ -142,28 +143,27 @@ class SharedRidges:
                 is_long_enough = length >= rows
                 forecast = scaled.forecast(anchor, maps)
                 found[is_long_enough, i] = forecast[is_long_enough]
-        return found.reshape(len(past), -1, self.pred_len)
+        return found.reshape(len(past), -1, sizes.pred_len)
 
 
 def fit_ridges(
-    values: Float64Array, begin: IntArray, end: IntArray, *, of_mean: bool, **sizes: int
+    values: Float64Array, begin: IntArray, end: IntArray, sizes: Sizes, *, of_mean: bool
 ) -> SharedRidges:
     """Fit ridges on windows whose futures end before given rows.
 
     of_mean: whether squared errors are to be least; else nearly absolute ones.
-    sizes: ``seq_len``, ``pred_len`` and ``period``.
 
     Cost: 8192 windows per look-back at most, however many series there are.
     """
-    shared = SharedRidges(**sizes, maps={}, of_mean=of_mean)
-    pred_len = shared.pred_len
+    shared = SharedRidges(sizes, {}, of_mean)
+    pred_len = sizes.pred_len
     n_most = current_share().of(8192, least=1024)
-    for rows in look_backs(shared.seq_len, shared.period):
+    for rows in look_backs(sizes.ridge_rows, sizes.period):
         origins = Origins(begin + rows, end - pred_len)
         origin = origins.thinned(n_most)
         series = np.searchsorted(begin, origin, side="right") - 1
         windows, length = pasts(
-            values, begin[series], origin + pred_len, shared.seq_len + pred_len
+            values, begin[series], origin + pred_len, sizes.ridge_rows + pred_len
         )
         length -= pred_len
         _learn(shared, "", rows, windows, length)
@@ -174,16 +174,17 @@ def fit_ridges(
 
 def scaled_as(shared: SharedRidges, past: Float64Array, length: IntArray) -> Scaled:
     """Bring windows to the unit and the anchors of ridges."""
-    unit = unit_of(past, length, shared.period)[:, None]
+    period = shared.sizes.period
+    unit = unit_of(past, length, period)[:, None]
     last = past[:, -1:]
     distance = (past[:, :-1] - last) / unit
     # Garbage and steps lie beyond.
     distance = np.clip(distance, -50.0, 50.0)
-    steps = np.arange(shared.pred_len)
+    steps = np.arange(shared.sizes.pred_len)
     n_changes = np.maximum(length - 1, 1)[:, None]
     drift = (last - past[:, :1]) / n_changes
     # The last season is repeated; what a window does not hold of it has its last value.
-    back = shared.period - steps % shared.period
+    back = period - steps % period
     is_held = back <= length[:, None]
     back = np.minimum(back, past.shape[1])
     anchors = {
@@ -202,7 +203,7 @@ def _learn(
     """
     if len(windows) < _FEWEST_WINDOWS:
         return
-    past, future = np.split(windows, [shared.seq_len], axis=1)
+    past, future = np.split(windows, [shared.sizes.ridge_rows], axis=1)
     scaled = scaled_as(shared, past, length)
     # In units of (next to) nothing a window that repeats itself would outweigh all others.
     spread = np.ptp(past, axis=1, keepdims=True)

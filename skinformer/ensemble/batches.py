@@ -34,9 +34,7 @@ class WindowSource:
     calendar: (n_steps, n_fields), calendar fields of consecutive steps, where there are any.
     series: (n_rows,), each row's series, where series are embedded.
     elapsed: (n_steps,), time of consecutive steps, where positions are continuous.
-    mean_step: mean of its differences.
-    n_hidden: number of first columns that are not known ahead.
-    seq_len, pred_len: rows before and from a window's origin.
+    sizes: numbers of the columns, and of rows before and from a window's origin.
     """
 
     values: Tensor
@@ -44,10 +42,7 @@ class WindowSource:
     calendar: Tensor | None
     series: Tensor | None
     elapsed: Tensor | None
-    mean_step: float | None
-    n_hidden: int
-    seq_len: int
-    pred_len: int
+    sizes: ModelSizes
 
     def inputs(self, origins: Tensor) -> ModuleInputs:
         """Gather what the module sees of windows; an origin is the row of the first forecast step.
@@ -58,22 +53,23 @@ class WindowSource:
         """
         return (
             *self.path_inputs(origins),
-            self._times(origins, -self.seq_len, 0),
-            self._times(origins, 0, self.pred_len),
+            self._times(origins, -self.sizes.seq_len, 0),
+            self._times(origins, 0, self.sizes.pred_len),
         )
 
     def path_inputs(
         self, origins: Tensor
     ) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:
         """Gather what the linear path sees of windows: the first four of `inputs`."""
-        past = _rows(origins, -self.seq_len, 0)
-        future = _rows(origins, 0, self.pred_len)
+        sizes = self.sizes
+        past = _rows(origins, -sizes.seq_len, 0)
+        future = _rows(origins, 0, sizes.pred_len)
         return (
             _take(self.values, past),
             mask_future(
                 _take(self.values, future),
-                n_future=self.pred_len,
-                hidden=slice(self.n_hidden),
+                n_future=sizes.pred_len,
+                hidden=slice(sizes.n_targets + sizes.n_past),
                 fill=0.0,
             ),
             self._categories(past),
@@ -82,7 +78,7 @@ class WindowSource:
 
     def future(self, values: Tensor, origins: Tensor) -> Tensor:
         """Gather truths or weights, (n_rows, k), of the steps of windows: (batch, pred_len, k)."""
-        return _take(values, _rows(origins, 0, self.pred_len))
+        return _take(values, _rows(origins, 0, self.sizes.pred_len))
 
     def _categories(self, rows: Tensor) -> Tensor | None:
         """Gather calendar fields and the series, (batch, length, n_fields), if there are any."""
@@ -96,12 +92,13 @@ class WindowSource:
 
     def _times(self, origins: Tensor, first: int, end: int) -> Tensor | None:
         """Gather the time from origins to rows beside them, (batch, length), in mean steps."""
-        if self.elapsed is None or self.mean_step is None:
+        mean_step = self.sizes.mean_step
+        if self.elapsed is None or mean_step is None:
             return None
         began = self.elapsed[self.steps[origins]]
         reached = self.elapsed[self.steps[_rows(origins, first, end)]]
         # Subtracted as integers: microseconds since the training began have too many digits.
-        return ((reached - began[:, None]) / self.mean_step).float()
+        return ((reached - began[:, None]) / mean_step).float()
 
 
 def _rows(origins: Tensor, first: int, end: int) -> Tensor:
@@ -155,10 +152,7 @@ def window_source(
         calendar=calendar,
         series=categories,
         elapsed=elapsed,
-        mean_step=sizes.mean_step,
-        n_hidden=sizes.n_targets + sizes.n_past,
-        seq_len=sizes.seq_len,
-        pred_len=sizes.pred_len,
+        sizes=sizes,
     )
 
 
@@ -173,7 +167,6 @@ class WindowBatches:
     """Batches of windows for the trainer.
 
     weight: (n_rows, n_targets), of each truth.
-    n_targets: number of first columns that are targets.
     batch_size: windows in a batch.
     max_windows: windows of a pass at most: one is drawn from each of so many equal runs of windows.
     None takes all.
@@ -184,7 +177,6 @@ class WindowBatches:
     source: WindowSource
     origins: Origins
     weight: Tensor | None
-    n_targets: int
     batch_size: int
     max_windows: int | None
     seed: int | None
@@ -193,7 +185,7 @@ class WindowBatches:
     def __post_init__(self) -> None:
         n_windows = self.origins.count
         self.n_drawn = min(n_windows, self.max_windows or n_windows)
-        self.y = self.source.values[:, : self.n_targets]
+        self.y = self.source.values[:, : self.source.sizes.n_targets]
         self.generator = None
         if self.seed is not None:
             self.generator = torch.Generator().manual_seed(self.seed)

@@ -10,9 +10,10 @@ from typing import Self
 
 import numpy as np
 
+from skinformer.classical.candidates import Sizes
 from skinformer.classical.collapses import recovered_rows
 from skinformer.classical.dates import YEARS
-from skinformer.classical.fit import ClassicalFit, SeriesRows, Sizes, fit_classical
+from skinformer.classical.fit import ClassicalFit, SeriesRows, fit_classical
 from skinformer.classical.past import Past
 from skinformer.classical.ridges import look_backs
 from skinformer.classical.steps import find_step
@@ -187,10 +188,12 @@ class Classical(PerSeriesMember):
     def fewest_rows(self) -> int:
         """Two seasons; where there are none the rows of the longest ridge."""
         candidates = self.fit.candidates
-        if candidates.sizes.seasons:
-            return 2 * candidates.sizes.seasons[0]
-        ridges = candidates.ridges
-        return 0 if ridges is None else max(look_backs(ridges.seq_len, 1), default=0)
+        sizes = candidates.sizes
+        if sizes.seasons:
+            return 2 * sizes.seasons[0]
+        if candidates.ridges is None:
+            return 0
+        return max(look_backs(sizes.ridge_rows, 1), default=0)
 
     @property
     def blend(self) -> dict[str, float]:

@@ -69,7 +69,6 @@ def window_batches(
     out_of_fold: what the network corrects in training windows, if not the module's own path.
     """
     timeline = rows.timeline
-    sizes = rows.sizes
     weight = None
     if timeline.weight is not None:
         weight = torch.from_numpy(timeline.weight).to(settings.device)
@@ -79,12 +78,11 @@ def window_batches(
             timeline.steps,
             timeline.series,
             timeline.clock,
-            sizes=sizes,
+            sizes=rows.sizes,
             device=settings.device,
         ),
         origins=origins,
         weight=weight,
-        n_targets=sizes.n_targets,
         batch_size=settings.batch_size,
         max_windows=settings.max_windows,
         seed=rows.seed,

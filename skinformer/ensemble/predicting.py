@@ -56,7 +56,7 @@ def predict_windows(
     if source.values.device.type != "cpu":
         # Of all windows: on a GPU small passes cost as much as large ones.
         n_steps = 1 << 16
-        window_len = source.seq_len + source.pred_len
+        window_len = source.sizes.seq_len + source.sizes.pred_len
         n_at_once = max(PREDICTION_CHUNK, n_steps // window_len)
     forecasts = []
     for start in range(0, len(origins), n_at_once):

@@ -152,7 +152,7 @@ def with_smearing_factor(
     mean_exponential = np.where(is_found, of_exponentials / divisor, 1.0)
     smear = np.log(mean_exponential) - of_residuals / divisor
     # Each row of the split tells how noisy a series is: of six on it counts for half.
-    share = shrinkage(n_known / validation.source.pred_len, 6.0)
+    share = shrinkage(n_known / validation.source.sizes.pred_len, 6.0)
     smear = np.where(is_found, np.clip(share * smear, 0.0, np.log(2.0)), 0.0)
     return replace(scaler, targets=replace(scale, smear=smear))
 
@@ -169,7 +169,7 @@ def _residual_sums(
 
     (3, n_series, n_targets); no residual counts for more than 3.
     """
-    n_targets = validation.n_targets
+    n_targets = validation.source.sizes.n_targets
     deviation = scaler.scale[:, None, :n_targets]
     sums = np.zeros((len(deviation), 3, n_targets))
     n_done = 0

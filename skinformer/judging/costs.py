@@ -44,7 +44,7 @@ _CUT = {
 }
 
 
-class _Sizes(NamedTuple):
+class _Workload(NamedTuple):
     """What costs depend on.
 
     rows: of the median series.
@@ -84,7 +84,7 @@ def fit_costs(settings: FitSettings, table: Table, n_known: int) -> dict[str, Co
 
     n_known: columns known ahead.
     """
-    sizes = _Sizes.of(settings, table, n_known)
+    sizes = _Workload.of(settings, table, n_known)
     missing = table.missing
     costs = _members(settings, sizes)
     if missing is not None and CLASSICAL in costs:
@@ -103,7 +103,7 @@ def fit_costs(settings: FitSettings, table: Table, n_known: int) -> dict[str, Co
     return costs
 
 
-def _members(settings: FitSettings, sizes: _Sizes) -> dict[str, Cost]:
+def _members(settings: FitSettings, sizes: _Workload) -> dict[str, Cost]:
     """Return what members but the network cost, in the order of what the ensemble owes them."""
     members = settings.members
     if settings.classifies:  # trees are among the forecasters of classes
@@ -129,7 +129,7 @@ def _total(costs: list[Cost]) -> Cost:
     return Cost(sum(cost.fixed for cost in costs), sum(cost.variable for cost in costs))
 
 
-def _ridges(sizes: _Sizes) -> Cost:
+def _ridges(sizes: _Workload) -> Cost:
     """Multiply windows several times over, decompose their sums, and compare candidates."""
     n_windows = min(sizes.n_windows, 100_000)
     window_len = sizes.seq_len + sizes.pred_len
@@ -152,7 +152,7 @@ def _ridges(sizes: _Sizes) -> Cost:
     return Cost(seconds / 3, seconds * 2 / 3)
 
 
-def _trees(sizes: _Sizes) -> Cost:
+def _trees(sizes: _Workload) -> Cost:
     """Fit two kinds of trees to pairs of an origin and a step, and forecast the cut-offs."""
     n_pairs = min(MOST_PAIRS, PAIRS_PER_ROW * sizes.n_rows * sizes.n_targets)
     n_features = 50 + 8 * sizes.n_known
@@ -167,7 +167,7 @@ def _trees(sizes: _Sizes) -> Cost:
     )
 
 
-def _classical(sizes: _Sizes) -> Cost:
+def _classical(sizes: _Workload) -> Cost:
     """Forecast each target of each series by all candidates, at origins and at cut-offs."""
     n_single = sizes.n_series * sizes.n_targets
     n_origins = min(max(10_000 // n_single, 8), 24)
@@ -186,7 +186,7 @@ def _classical(sizes: _Sizes) -> Cost:
     )
 
 
-def _own_ridges(sizes: _Sizes) -> Cost:
+def _own_ridges(sizes: _Workload) -> Cost:
     """Cross-validate maps of several look-backs on two scales for each series."""
     n_single = sizes.n_series * sizes.n_targets
     n_taken = min(max(250_000 // n_single, 128), 256)
@@ -194,7 +194,7 @@ def _own_ridges(sizes: _Sizes) -> Cost:
     return Cost(0.1, 10 * 5 * 4e-10 * n_single * n_taken * products)
 
 
-def _network(sizes: _Sizes, settings: FitSettings) -> Cost:
+def _network(sizes: _Workload, settings: FitSettings) -> Cost:
     """Take the steps of training, and a third of that for the validation of each epoch."""
     network = settings.network
     n_drawn = min(sizes.n_windows, settings.max_windows or sizes.n_windows)
@@ -215,20 +215,20 @@ def _network(sizes: _Sizes, settings: FitSettings) -> Cost:
     return Cost(0.1 + of_step * n_judged, 1.3 * share * of_step * n_steps)
 
 
-def _classes(sizes: _Sizes) -> Cost:
+def _classes(sizes: _Workload) -> Cost:
     """Fit frequencies, a logistic map and trees for each target."""
     n_pairs = min(MOST_PAIRS, PAIRS_PER_ROW * sizes.n_rows)
     return Cost(0.1, sizes.n_targets * 8e-5 * n_pairs)
 
 
-def _filling(sizes: _Sizes, share_missing: float) -> Cost:
+def _filling(sizes: _Workload, share_missing: float) -> Cost:
     """Forecast gaps, some of them one after the other."""
     n_gaps = share_missing * sizes.n_rows
     n_turns = min(n_gaps / sizes.n_series, _TURNS_OF_GAPS)
     return Cost(0.05, 0.03 * n_turns + 1e-3 * n_gaps)
 
 
-def _interval_seconds(sizes: _Sizes) -> dict[str, float]:
+def _interval_seconds(sizes: _Workload) -> dict[str, float]:
     """Return what members cost that forecast the history for prediction intervals."""
     n_forecasts = 512 * sizes.n_targets
     return {

@@ -220,7 +220,9 @@ def network_losses(
 
     There are no stretches where the rows are too few for two that hold a forecast each.
     """
-    stretches = time_stretches(steps, validation.source.pred_len, n_most=MOST_STRETCHES)
+    stretches = time_stretches(
+        steps, validation.source.sizes.pred_len, n_most=MOST_STRETCHES
+    )
     if stretches is None:
         return np.empty((0, len(SHARES)))
     losses = []

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skinformer.classical.fit import SeriesRows, Sizes, fit_classical
+from skinformer.classical.candidates import Sizes
+from skinformer.classical.fit import SeriesRows, fit_classical
 from skinformer.classical.judging import ErrorAccumulator, origin_distances
 from skinformer.classical.ridges import fit_ridges
 from skinformer.classical.windows import UnitWindows
@@ -608,9 +609,9 @@ def test_what_learns_is_judged_on_rows_that_it_has_not_seen(monkeypatch):
     """Ridges that knew the truth would look better than any candidate that cannot."""
     seen = []
 
-    def spy(values, begin, end, **sizes):
+    def spy(values, begin, end, *args, **options):
         seen.append((begin, end))
-        return fit_ridges(values, begin, end, **sizes)
+        return fit_ridges(values, begin, end, *args, **options)
 
     monkeypatch.setattr("skinformer.classical.fit.fit_ridges", spy)
     fitted(PANEL)

@@ -4,13 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from skinformer.classical.candidates import Sizes
 from skinformer.classical.means import mean_log_shift
 from skinformer.classical.past import Past
 from skinformer.classical.ridges import fit_ridges, look_backs, ridge_names, scaled_as
 from skinformer.classical.windows import unit_of
 from skinformer.timeline.windows import pasts
 
-SIZES = {"seq_len": 16, "pred_len": 3, "period": 4, "of_mean": False}
+SIZES = Sizes(seq_len=16, pred_len=3, seasons=(4,), ridge_rows=16, period=4)
 
 
 def panel(slopes, n_rows=60, seed=0):
@@ -31,7 +32,7 @@ def panel(slopes, n_rows=60, seed=0):
 
 
 def learnt(values, begin, end):
-    shared = fit_ridges(values, begin, end, **SIZES)
+    shared = fit_ridges(values, begin, end, SIZES, of_mean=False)
     past, length = pasts(values, begin, end, 16)
     return shared, past, length
 
@@ -53,7 +54,9 @@ def test_nothing_behind_the_end_is_learnt():
     spoilt = values.copy()
     spoilt[50:60] = spoilt[110:] = 1e6
     early = end - 10
-    one, two = (fit_ridges(v, begin, early, **SIZES) for v in (values, spoilt))
+    one, two = (
+        fit_ridges(v, begin, early, SIZES, of_mean=False) for v in (values, spoilt)
+    )
     for key, maps in one.maps.items():
         np.testing.assert_array_equal(maps, two.maps[key])
 
@@ -80,7 +83,7 @@ def test_a_window_with_anything_but_positive_values_has_no_logarithms():
 
 def test_too_few_windows_teach_no_ridge():
     values, begin, end = panel([1.0, 2.0])
-    shared = fit_ridges(values, begin, begin + 10, **SIZES)
+    shared = fit_ridges(values, begin, begin + 10, SIZES, of_mean=False)
     past, length = pasts(values, begin, end, 16)
     assert {rows for _, _, rows in shared.maps} == set()
     assert np.isnan(shared.forecast(past, length)).all()
@@ -100,7 +103,7 @@ def test_means_of_logarithms_lie_above_their_medians_by_the_noise():
     begin, end = np.array([0, 60]), np.array([60, 120])
     past, _ = pasts(values, begin, end, 16)
     past[1, :7], length = past[1, 7], np.array([16, 9])
-    shared = fit_ridges(values, begin, end, **SIZES | {"of_mean": True})
+    shared = fit_ridges(values, begin, end, SIZES, of_mean=True)
     raised, plain = (
         replace(shared, of_mean=of_mean).forecast(past, length)
         for of_mean in (True, False)
@@ -134,7 +137,7 @@ def test_windows_of_garbage_hardly_move_the_shared_maps():
     spoilt = values.copy()
     spoilt[begin[-1] + np.array([20, 33, 41, 50])] *= np.array([1e7, -1e7, 1e7, -1e5])
     shared, past, length = learnt(values, begin, end)
-    other = fit_ridges(spoilt, begin, end, **SIZES)
+    other = fit_ridges(spoilt, begin, end, SIZES, of_mean=False)
     forecasts = [one.forecast(past, length)[:-1] for one in (shared, other)]
     moved = (
         np.abs(forecasts[1] - forecasts[0]) / unit_of(past, length, 4)[:-1, None, None]
@@ -149,7 +152,7 @@ def test_a_series_that_repeats_itself_exactly_hardly_moves_the_shared_maps():
     repeating = values.copy()
     repeating[begin[-1] :] = np.resize([1.0, 5.0, 2.0, 3.0], 60)
     shared, past, length = learnt(values, begin, end)
-    other = fit_ridges(repeating, begin, end, **SIZES)
+    other = fit_ridges(repeating, begin, end, SIZES, of_mean=False)
     forecasts = [one.forecast(past, length)[:-1] for one in (shared, other)]
     moved = (
         np.abs(forecasts[1] - forecasts[0]) / unit_of(past, length, 4)[:-1, None, None]

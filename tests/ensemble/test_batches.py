@@ -40,7 +40,7 @@ def make_source(clock=None, fields=(), steps=None, series=None, n_series=0):
 
 def make_batches(**changes):
     source = make_source()
-    settings = {"weight": None, "n_targets": 1, "batch_size": 8, "seed": 0}
+    settings = {"weight": None, "batch_size": 8, "seed": 0}
     settings |= {"max_windows": None, **changes}
     origins = Origins(np.array([SEQ]), np.array([N - PRED]))
     return WindowBatches(source=source, origins=origins, **settings)
@@ -228,7 +228,7 @@ def test_without_a_seed_the_drawn_windows_are_the_same_in_each_pass():
 
 def test_a_network_with_a_small_share_draws_and_watches_fewer_windows():
     """What it costs goes by what it can gain; and no epoch judges by more than it learns from."""
-    sizes = {"weight": None, "n_targets": 1, "batch_size": 8, "max_windows": 4000}
+    sizes = {"weight": None, "batch_size": 8, "max_windows": 4000}
     sizes |= {
         "source": make_source(),
         "origins": Origins(np.array([0]), np.array([9999])),
