@@ -12,13 +12,15 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
+
+from skinformer.context import holding
 
 #: The least share of windows, trees and epochs that a part is worth having with.
 LEAST = 0.1
@@ -246,29 +248,13 @@ class Budget:
     @contextmanager
     def part(self, name: str) -> Iterator[Share]:
         """Begin a part, and give it its share of the seconds that are left."""
-        effort = self.effort
-        ahead, reasons = self._fitting_in()
-        if name in reasons:
-            effort = LEAST
-        others = self.pace * sum(
-            cost.at(effort) + cost.later
-            for other, cost in ahead.items()
-            if other != name
-        )
-        cost = self._ahead.pop(name, Cost(0.0))
-        planned = cost.at(effort)
-        self._later += cost.later
-        began = self._clock()
-        seconds = _OF_LEARNING * (self.left - others)
-        share = Share(effort, began + seconds, self._clock)
-        self.efforts[name] = effort
-        self._running_cost = planned
-        self._running_since = began
-        token = _share.set(share)
+        share = self._begin(name)
+        planned = self._running_cost
+        began = self._running_since
         try:
-            yield share
+            with holding(_share, share):
+                yield share
         finally:
-            _share.reset(token)
             self._running_cost = 0.0
             self._running_since = self._clock()
             self._measured[name] = self._running_since - began
@@ -278,19 +264,30 @@ class Budget:
             if share.stopped:
                 self.stopped.add(name)
 
+    def _begin(self, name: str) -> Share:
+        """Take a part out of what is ahead, and leave the others what they need."""
+        effort = self.effort
+        ahead, reasons = self._fitting_in()
+        if name in reasons:
+            effort = LEAST
+        ahead.pop(name, None)
+        others = sum(cost.at(effort) + cost.later for cost in ahead.values())
+        cost = self._ahead.pop(name, Cost(0.0))
+        self._later += cost.later
+        self.efforts[name] = effort
+        self._running_cost = cost.at(effort)
+        self._running_since = self._clock()
+        seconds = _OF_LEARNING * (self.left - self.pace * others)
+        return Share(effort, self._running_since + seconds, self._clock)
+
     def affords_again(self, name: str) -> bool:
         """Return whether a part can be done once more, in the seconds that it took."""
         return self._measured.get(name, 0.0) <= self.left
 
-    @contextmanager
-    def again(self, name: str) -> Iterator[Share]:
+    def again(self, name: str) -> AbstractContextManager[Share]:
         """Begin a part once more, with as much effort as before."""
         end = self._clock() + self.left
-        token = _share.set(Share(self.efforts.get(name, 1.0), end, self._clock))
-        try:
-            yield _share.get()
-        finally:
-            _share.reset(token)
+        return holding(_share, Share(self.efforts.get(name, 1.0), end, self._clock))
 
 
 _budget: ContextVar[Budget | None] = ContextVar("_budget", default=None)
@@ -301,14 +298,9 @@ def current_budget() -> Budget:
     return _budget.get() or Budget()
 
 
-@contextmanager
-def running(budget: Budget) -> Iterator[Budget]:
+def running(budget: Budget) -> AbstractContextManager[object]:
     """Let the parts inside have their shares of a budget."""
-    token = _budget.set(budget)
-    try:
-        yield budget
-    finally:
-        _budget.reset(token)
+    return holding(_budget, budget)
 
 
 @cache

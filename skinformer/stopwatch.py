@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import pandas as pd
 
+from skinformer.context import holding
 from skinformer.timeline.arrays import Float64Array
 
 _OTHER = "other"
@@ -81,8 +82,7 @@ class Stopwatch:
 _running: ContextVar[Stopwatch | None] = ContextVar("_running", default=None)
 
 
-@contextmanager
-def stopwatch(watch: Stopwatch | None = None) -> Iterator[Stopwatch]:
+def stopwatch(watch: Stopwatch | None = None) -> AbstractContextManager[Any]:
     """Measure what this thread does; `running` gives it inside.
 
     >>> with stopwatch():
@@ -91,12 +91,7 @@ def stopwatch(watch: Stopwatch | None = None) -> Iterator[Stopwatch]:
     ...     running().table()["part"].tolist()
     ['reading', 'sorting', 'other']
     """
-    watch = watch or Stopwatch()
-    before = _running.set(watch)
-    try:
-        yield watch
-    finally:
-        _running.reset(before)
+    return holding(_running, watch or Stopwatch())
 
 
 def running() -> Stopwatch:

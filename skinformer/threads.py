@@ -28,6 +28,8 @@ from threadpoolctl import (
     ThreadpoolController,
 )  # scikit-learn requires it
 
+from skinformer.context import holding
+
 _Found = TypeVar("_Found")
 #: Whether the work of this thread lies within small work: then there is nothing left to limit.
 _within_small: ContextVar[bool] = ContextVar("_within_small", default=False)
@@ -53,12 +55,8 @@ def threads_for(multiply_adds: float) -> AbstractContextManager[object]:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    before = _within_small.set(True)
-    try:
-        with _threads(1):
-            yield
-    finally:
-        _within_small.reset(before)
+    with holding(_within_small, True), _threads(1):
+        yield
 
 
 @contextmanager
@@ -71,12 +69,8 @@ def limited(n_jobs: int | None) -> Iterator[None]:
         yield
         return
     n_threads = n_jobs if n_jobs > 0 else max(joblib.cpu_count() + 1 + n_jobs, 1)
-    before = _is_limited.set(True)
-    try:
-        with _threads(n_threads):
-            yield
-    finally:
-        _is_limited.reset(before)
+    with holding(_is_limited, True), _threads(n_threads):
+        yield
 
 
 def at_once(works: Sequence[Callable[[], _Found]]) -> list[_Found]:

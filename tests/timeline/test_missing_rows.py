@@ -219,7 +219,7 @@ def test_rows_at_closed_hours_are_refused_later():
     """The message says which hours are open, and what to do."""
     model = regressor().fit(rows(office()))
     night = pd.DataFrame({"load": 1.0}, pd.DatetimeIndex(["2024-04-02 03:00"]))
-    message = "1 row at closed hours or days, the first 2024-04-02 03:00:00: the rows of fit were at"
+    message = "1 row at closed hours or days, the first 2024-04-02 03:00:00: the rows"
     with pytest.raises(ValueError, match=message):
         model.predict(night)
 

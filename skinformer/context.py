@@ -1,0 +1,26 @@
+"""Values of context variables that hold inside a block."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+_Value = TypeVar("_Value")
+
+
+@contextmanager
+def holding(variable: ContextVar[_Value], value: _Value) -> Iterator[_Value]:
+    """Give a variable a value inside, and afterwards what it had before.
+
+    >>> depth = ContextVar("depth", default=0)
+    >>> with holding(depth, 1):
+    ...     depth.get()
+    1
+    >>> depth.get()
+    0
+    """
+    before = variable.set(value)
+    try:
+        yield value
+    finally:
+        variable.reset(before)
