@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +20,7 @@ except ImportError as error:
     ) from error
 
 
+@dataclass(eq=False, repr=False)
 class ChronosForecaster(Pretrained):
     """
     A pretrained Chronos model, for `members` of an `InformerRegressor`.
@@ -58,22 +60,13 @@ class ChronosForecaster(Pretrained):
 
     _parameter = "pipeline"
 
-    def __init__(
-        self,
-        pipeline: Any,
-        *,
-        context_length: int | None = None,
-        point: str = "median",
-        batch_size: int = 256,
-        device: str = "cpu",
-        max_seconds: float = 600,
-    ) -> None:
-        self.pipeline = pipeline
-        self.context_length = context_length
-        self.point = point
-        self.batch_size = batch_size
-        self.device = device
-        self.max_seconds = max_seconds
+    pipeline: Any
+    _: KW_ONLY
+    context_length: int | None = None
+    point: str = "median"
+    batch_size: int = 256
+    device: str = "cpu"
+    max_seconds: float = 600
 
     @property
     def max_context(self) -> int:

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
 
@@ -16,6 +17,7 @@ except ImportError as error:
     ) from error
 
 
+@dataclass(eq=False, repr=False)
 class FlairForecaster(Adapter):
     """
     FLAIR, a level times a seasonal shape, for `members` of an `InformerRegressor`.
@@ -57,20 +59,12 @@ class FlairForecaster(Adapter):
 
     name = "flair"
 
-    def __init__(
-        self,
-        freq: str,
-        *,
-        max_context: int | None = None,
-        n_samples: int = 200,
-        random_state: int | None = 0,
-        max_seconds: float = 600,
-    ) -> None:
-        self.freq = freq
-        self.max_context = max_context
-        self.n_samples = n_samples
-        self.random_state = random_state
-        self.max_seconds = max_seconds
+    freq: str
+    _: KW_ONLY
+    max_context: int | None = None
+    n_samples: int = 200
+    random_state: int | None = 0
+    max_seconds: float = 600
 
     def predict(
         self,

@@ -1,6 +1,7 @@
 """Fracast as a member of an ensemble; the one module that imports fracast."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -16,6 +17,7 @@ except ImportError as error:
     ) from error
 
 
+@dataclass(eq=False, repr=False)
 class FracastForecaster(Adapter):
     """
     Fracast, a small pretrained model, for `members` of an `InformerRegressor`.
@@ -59,22 +61,13 @@ class FracastForecaster(Adapter):
 
     name = "fracast"
 
-    def __init__(
-        self,
-        *,
-        weights: str = "w8",
-        context_length: int = 2048,
-        point: str = "median",
-        batch_size: int = 16,
-        device: str = "cpu",
-        max_seconds: float = 600,
-    ) -> None:
-        self.weights = weights
-        self.context_length = context_length
-        self.point = point
-        self.batch_size = batch_size
-        self.device = device
-        self.max_seconds = max_seconds
+    _: KW_ONLY
+    weights: str = "w8"
+    context_length: int = 2048
+    point: str = "median"
+    batch_size: int = 16
+    device: str = "cpu"
+    max_seconds: float = 600
 
     @property
     def max_context(self) -> int:

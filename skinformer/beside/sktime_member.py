@@ -1,6 +1,7 @@
 """Forecasters of sktime as members of an ensemble; `beside.sktime` is the way round."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 from typing import Any, NoReturn
 
@@ -19,6 +20,7 @@ except ImportError as error:
     ) from error
 
 
+@dataclass(eq=False, repr=False)
 class SktimeForecaster(FitsEachHistory):
     """
     A forecaster of sktime, for `members` of an `InformerRegressor`.
@@ -63,18 +65,11 @@ class SktimeForecaster(FitsEachHistory):
            [5., 5.]])
     """
 
-    def __init__(
-        self,
-        forecaster: Any,
-        *,
-        max_context: int | None = None,
-        n_jobs: int | None = None,
-        max_seconds: float = 600,
-    ) -> None:
-        self.forecaster = forecaster
-        self.max_context = max_context
-        self.n_jobs = n_jobs
-        self.max_seconds = max_seconds
+    forecaster: Any
+    _: KW_ONLY
+    max_context: int | None = None
+    n_jobs: int | None = None
+    max_seconds: float = 600
 
     @property
     def name(self) -> str:

@@ -2,6 +2,7 @@
 
 import inspect
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -18,6 +19,7 @@ except ImportError as error:
     ) from error
 
 
+@dataclass(eq=False, repr=False)
 class StatsForecaster(FitsEachHistory):
     """
     A model of statsforecast, for `members` of an `InformerRegressor`.
@@ -56,18 +58,11 @@ class StatsForecaster(FitsEachHistory):
            [5., 5., 5.]])
     """
 
-    def __init__(
-        self,
-        model: Any,
-        *,
-        max_context: int | None = None,
-        n_jobs: int | None = None,
-        max_seconds: float = 600,
-    ) -> None:
-        self.model = model
-        self.max_context = max_context
-        self.n_jobs = n_jobs
-        self.max_seconds = max_seconds
+    model: Any
+    _: KW_ONLY
+    max_context: int | None = None
+    n_jobs: int | None = None
+    max_seconds: float = 600
 
     @property
     def name(self) -> str:

@@ -1,6 +1,7 @@
 """TimesFM 2.5 and 3 as members of an ensemble; the one module that imports timesfm."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +18,7 @@ except ImportError as error:
     ) from error
 
 
+@dataclass(eq=False, repr=False)
 class TimesFMForecaster(Pretrained):
     """
     A pretrained TimesFM model, for `members` of an `InformerRegressor`.
@@ -53,20 +55,12 @@ class TimesFMForecaster(Pretrained):
     'timesfm-2.5-200m-pytorch'
     """
 
-    def __init__(
-        self,
-        model: Any = "google/timesfm-2.5-200m-pytorch",
-        *,
-        context_length: int = 2048,
-        point: str = "median",
-        batch_size: int = 32,
-        max_seconds: float = 600,
-    ) -> None:
-        self.model = model
-        self.context_length = context_length
-        self.point = point
-        self.batch_size = batch_size
-        self.max_seconds = max_seconds
+    model: Any = "google/timesfm-2.5-200m-pytorch"
+    _: KW_ONLY
+    context_length: int = 2048
+    point: str = "median"
+    batch_size: int = 32
+    max_seconds: float = 600
 
     @property
     def max_context(self) -> int:

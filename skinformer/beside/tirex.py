@@ -1,6 +1,7 @@
 """TiRex as a member of an ensemble; the one module that imports tirex."""
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -15,6 +16,7 @@ except ImportError as error:
     raise ImportError("tirex is missing: pip install 'skinformer[tirex]'.") from error
 
 
+@dataclass(eq=False, repr=False)
 class TiRexForecaster(Pretrained):
     """
     TiRex, a pretrained recurrent model, for `members` of an `InformerRegressor`.
@@ -51,22 +53,13 @@ class TiRexForecaster(Pretrained):
     'TiRex'
     """
 
-    def __init__(
-        self,
-        model: Any = "NX-AI/TiRex",
-        *,
-        context_length: int | None = None,
-        point: str = "median",
-        batch_size: int = 256,
-        device: str = "cpu",
-        max_seconds: float = 600,
-    ) -> None:
-        self.model = model
-        self.context_length = context_length
-        self.point = point
-        self.batch_size = batch_size
-        self.device = device
-        self.max_seconds = max_seconds
+    model: Any = "NX-AI/TiRex"
+    _: KW_ONLY
+    context_length: int | None = None
+    point: str = "median"
+    batch_size: int = 256
+    device: str = "cpu"
+    max_seconds: float = 600
 
     @property
     def max_context(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(eq=False, repr=False)
 class AttentionDisplay(Display):
     """
     Plot the attention weights of each head of one layer: queries by keys, both over time.
@@ -61,8 +63,7 @@ class AttentionDisplay(Display):
     'head 1'
     """
 
-    def __init__(self, attention: AttentionMap) -> None:
-        self.attention = attention
+    attention: AttentionMap
 
     @classmethod
     def from_maps(

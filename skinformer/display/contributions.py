@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(eq=False, repr=False)
 class ContributionDisplay(Display):
     """
     Plot the contributions of columns to a forecast, or to forecasts over time.
@@ -67,12 +69,10 @@ class ContributionDisplay(Display):
     'value (people), mean of 2 forecasts'
     """
 
-    def __init__(
-        self, contributions: DataFrame, *, target: Any = None, unit: str | None = None
-    ) -> None:
-        self.contributions = contributions
-        self.target = target
-        self.unit = unit
+    contributions: DataFrame
+    _: KW_ONLY
+    target: Any = None
+    unit: str | None = None
 
     @classmethod
     def from_frame(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 from pandas import DataFrame, isna
@@ -120,6 +121,7 @@ class TrainingDisplay(Display):
         return self
 
 
+@dataclass(eq=False, repr=False)
 class WeightsDisplay(Display):
     """
     Plot the weights of the members of the ensemble.
@@ -156,8 +158,7 @@ class WeightsDisplay(Display):
     'steps ahead'
     """
 
-    def __init__(self, weights: DataFrame) -> None:
-        self.weights = weights
+    weights: DataFrame
 
     @classmethod
     def from_estimator(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from calendar import day_name
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass
 from itertools import combinations, cycle
 from typing import TYPE_CHECKING, Any, Self
 
@@ -118,6 +119,7 @@ def _draw_below_one_another(ax: Axes, table: DataFrame) -> list[Line2D]:
     return lines
 
 
+@dataclass(eq=False, repr=False)
 class CoverageDisplay(BacktestDisplay):
     """
     Plot the share of actual values inside intervals over the requested coverage.
@@ -155,9 +157,9 @@ class CoverageDisplay(BacktestDisplay):
     [[0.8, 0.75]]
     """
 
-    def __init__(self, reached: DataFrame, *, by: str | None = None) -> None:
-        self.reached = reached
-        self.by = by
+    reached: DataFrame
+    _: KW_ONLY
+    by: str | None = None
 
     @classmethod
     def from_predictions(
@@ -276,6 +278,7 @@ def _count(table: DataFrame, by: Any) -> DataFrame:
     return counted.reset_index()
 
 
+@dataclass(eq=False, repr=False)
 class ErrorDisplay(BacktestDisplay):
     """
     Plot errors of one or several backtests by step ahead, hour of day, series, or any group.
@@ -316,11 +319,9 @@ class ErrorDisplay(BacktestDisplay):
     ('ahead', 'mean absolute error of load (MW)')
     """
 
-    def __init__(
-        self, errors: DataFrame, *, label: str = "mean absolute error"
-    ) -> None:
-        self.errors = errors
-        self.label = label
+    errors: DataFrame
+    _: KW_ONLY
+    label: str = "mean absolute error"
 
     @classmethod
     def from_predictions(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@dataclass(eq=False, repr=False)
 class ResidualDisplay(BacktestDisplay):
     """
     Plot residuals (actual minus forecast): over time, their histogram, and autocorrelation.
@@ -66,12 +68,10 @@ class ResidualDisplay(BacktestDisplay):
     [-0.75, 0.5]
     """
 
-    def __init__(
-        self, residuals: DataFrame, *, target: Any = None, unit: str | None = None
-    ) -> None:
-        self.residuals = residuals
-        self.target = target
-        self.unit = unit
+    residuals: DataFrame
+    _: KW_ONLY
+    target: Any = None
+    unit: str | None = None
 
     @classmethod
     def from_predictions(

@@ -1,5 +1,6 @@
 """Forecasts that need no learning, to measure others by."""
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -20,6 +21,7 @@ from skinformer.validation.parameters import SEASONAL_NAIVE_CONSTRAINTS
 from skinformer.validation.truth import check_some_truth, warn_of_last_column
 
 
+@dataclass(eq=False, repr=False)
 class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
     """
     Repeat the last season: each row's forecast is the value `season` rows before it.
@@ -62,9 +64,8 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
 
     _parameter_constraints = SEASONAL_NAIVE_CONSTRAINTS
 
-    def __init__(self, season: int = 1, target: Any = None) -> None:
-        self.season = season
-        self.target = target
+    season: int = 1
+    target: Any = None
 
     def __sklearn_tags__(self) -> Any:
         """Declare that y is optional, NaN a missing value, and good forecasts not the point."""

@@ -5,7 +5,7 @@ A type is found by the name under which this package lists it, never by a path t
 
 import math
 from collections.abc import Callable, Container, Hashable, Iterable, Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from functools import cache, partial
 from typing import Any, NamedTuple, TypeAlias, get_args, get_type_hints
 
@@ -172,6 +172,7 @@ class Codec:
         return _decode(tree, decoders)
 
 
+@dataclass(eq=False, repr=False)
 class _Encoder:
     """Write values as a tree.
 
@@ -179,11 +180,8 @@ class _Encoder:
     arrays: where arrays are put; None leaves them in the tree, and what is not listed, too.
     """
 
-    def __init__(
-        self, kinds: Mapping[type, Kind], arrays: list[AnyArray] | None
-    ) -> None:
-        self.kinds = kinds
-        self.arrays = arrays
+    kinds: Mapping[type, Kind]
+    arrays: list[AnyArray] | None
 
     def encode(self, value: Any, place: str) -> Any:
         """Write a value; place: where it stands, for an error."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -27,6 +28,7 @@ from skinformer.validation.parameters import (
 from skinformer.validation.warning import warn_user
 
 
+@dataclass(eq=False, repr=False)
 class CalendarFeatures(RowTransformer):
     """
     Append the calendar of dated rows as columns on the unit circle, and public holidays.
@@ -83,9 +85,8 @@ class CalendarFeatures(RowTransformer):
 
     _parameter_constraints = CALENDAR_FEATURES_CONSTRAINTS
 
-    def __init__(self, fields: Any = "auto", holidays: Any = None) -> None:
-        self.fields = fields
-        self.holidays = holidays
+    fields: Any = "auto"
+    holidays: Any = None
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """

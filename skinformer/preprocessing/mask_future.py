@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar, Self
 
@@ -18,6 +19,7 @@ from skinformer.validation.columns import check_ahead
 from skinformer.validation.parameters import CONSTRAINTS
 
 
+@dataclass(eq=False, repr=False)
 class MaskFuture(OneToOneFeatureMixin, RowTransformer):
     """
     Hide the target and the past covariates in the last `pred_len` rows of each series.
@@ -68,17 +70,10 @@ class MaskFuture(OneToOneFeatureMixin, RowTransformer):
         "fill_value": [Real],
     }
 
-    def __init__(
-        self,
-        target: Any = None,
-        pred_len: int = 24,
-        known_future: str | list[Any] | None = None,
-        fill_value: float = np.nan,
-    ) -> None:
-        self.target = target
-        self.pred_len = pred_len
-        self.known_future = known_future
-        self.fill_value = fill_value
+    target: Any = None
+    pred_len: int = 24
+    known_future: str | list[Any] | None = None
+    fill_value: float = np.nan
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import product
 from typing import Any, Self
 
@@ -18,6 +19,7 @@ from skinformer.validation.columns import feature_names_in
 from skinformer.validation.parameters import SLIDING_WINDOW_CONSTRAINTS
 
 
+@dataclass(eq=False, repr=False)
 class SlidingWindow(RowTransformer):
     """
     Make lag features for any regressor: each row gets the window of rows before it.
@@ -70,9 +72,8 @@ class SlidingWindow(RowTransformer):
 
     _parameter_constraints = SLIDING_WINDOW_CONSTRAINTS
 
-    def __init__(self, seq_len: int = 24, lag: int = 0) -> None:
-        self.seq_len = seq_len
-        self.lag = lag
+    seq_len: int = 24
+    lag: int = 0
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -16,6 +17,7 @@ from skinformer.validation.columns import check_columns, feature_names_in
 from skinformer.validation.index import check_complete, check_index_columns, read_times
 
 
+@dataclass(eq=False, repr=False)
 class TimeIndex(  # type: ignore[call-arg]
     TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
 ):
@@ -67,18 +69,11 @@ class TimeIndex(  # type: ignore[call-arg]
         "tz": [str, None],
     }
 
-    def __init__(
-        self,
-        time: Any = "time",
-        series: Any = None,
-        *,
-        format: str = "ISO8601",
-        tz: str | None = None,
-    ) -> None:
-        self.time = time
-        self.series = series
-        self.format = format
-        self.tz = tz
+    time: Any = "time"
+    series: Any = None
+    _: KW_ONLY
+    format: str = "ISO8601"
+    tz: str | None = None
 
     def __sklearn_tags__(self) -> Any:
         """Declare that columns need names, and NaN passes through."""
