@@ -95,7 +95,7 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
             The fitted estimator.
         """
         self._validate_params()
-        self._layout, X, y, _ = read_layout(X, y, None, time=None, series=None)
+        self._layout, X, y = read_layout(X, y, time=None, series=None)
         rows = read_rows(self, X, reset=True, hides_names=True)
         truth = None if y is None else read_targets(y)
         self.targets_ = self._find_targets(rows, truth)

@@ -148,7 +148,7 @@ def read_labels(estimator: Any, X: Any, y: Any) -> tuple[Layout, Any, Any]:
         for step in _steps_of(transformers):
             if isinstance(step, TimeIndex):
                 names = {"time": step.time, "series": step.series}
-        return read_layout(X, y, None, **names)[:3]
+        return read_layout(X, y, **names)
     labelled = layout.read(X, y)
     return layout.like(X), *labelled
 

@@ -11,10 +11,11 @@ import pandas as pd
 from sklearn.base import BaseEstimator, TransformerMixin
 
 from skinformer.frames import to_pandas
+from skinformer.reading.layout import move_to_index
 from skinformer.timeline.arrays import AnyArray
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.columns import check_columns, feature_names_in
-from skinformer.validation.index import check_complete, check_index_columns, read_times
+from skinformer.validation.layout import check_label_columns
 
 
 @dataclass(eq=False, repr=False)
@@ -123,7 +124,7 @@ class TimeIndex(  # type: ignore[call-arg]
         self._validate_params()
         frame = _as_pandas(X)
         check_columns(self, frame, reset=True)
-        check_index_columns(frame, self.time, self.series)
+        check_label_columns(frame, self.time, self.series)
         return self
 
     def transform(self, X: Any) -> pd.DataFrame:
@@ -148,13 +149,9 @@ class TimeIndex(  # type: ignore[call-arg]
         check_fitted(self)
         frame = _as_pandas(X)
         check_columns(self, frame, reset=False)
-        times = read_times(frame[self.time], format=self.format, tz=self.tz)
-        frame = frame.drop(columns=[self.time]).set_axis(times, axis=0)
-        frame.index.name = self.time
-        if self.series is None:
-            return frame
-        check_complete(frame[self.series], "series")
-        return frame.set_index(self.series, append=True).swaplevel()
+        return move_to_index(
+            frame, self.time, self.series, format=self.format, tz=self.tz
+        )
 
     def get_feature_names_out(self, input_features: Any = None) -> AnyArray:
         """

@@ -34,8 +34,8 @@ class ReadColumns:
     """
 
     values: dict[Hashable, AnyArray]
-    index: pd.Index | None
-    named: bool
+    index: pd.Index | None = None
+    named: bool = True
     names: dict[Hashable, NameColumn] = field(default_factory=dict)
     unseen: dict[Hashable, pd.Series] = field(default_factory=dict)
     nameless: dict[Hashable, BoolArray] = field(default_factory=dict)
@@ -77,16 +77,15 @@ def read_columns(
     takes_names: whether columns of a frame may hold names of categories, at `fit`.
     """
     X = as_frame(X)
-    if isinstance(X, pd.DataFrame):
-        return _read_frame(
-            estimator, X, reset=reset, roles=roles, takes_names=takes_names
-        )
     frame = to_pandas(X)
-    if isinstance(frame, pd.DataFrame):  # of a library whose frames have no index
-        numbered = _read_frame(
-            estimator, frame, reset=reset, roles=roles, takes_names=takes_names
-        )
-        return replace(numbered, index=None)
+    if isinstance(frame, pd.DataFrame):
+        columns = _checked_frame(estimator, frame, reset=reset, roles=roles)
+        if roles is None:
+            read = _read_new(columns, takes_names=takes_names)
+        else:
+            read = _read_fitted(columns, roles)
+        # Frames of other libraries have no index.
+        return replace(read, index=X.index) if frame is X else read
     if roles is not None and roles.categories:
         category_checks.raise_names_in_array([one.name for one in roles.categories])
     values = checks.numeric_array(estimator, X, reset=reset)
@@ -96,23 +95,7 @@ def read_columns(
         names = roles.columns
     elif not named:
         names = range(values.shape[1])
-    columns = dict(zip(names, values.T, strict=True))
-    return ReadColumns(columns, None, named)
-
-
-def _read_frame(
-    estimator: object,
-    X: pd.DataFrame,
-    *,
-    reset: bool,
-    roles: Roles | None,
-    takes_names: bool,
-) -> ReadColumns:
-    """Read a frame as columns of numbers."""
-    checked = _checked_frame(estimator, X, reset=reset, roles=roles)
-    if roles is not None:
-        return _read_fitted(checked, X.index, roles)
-    return _read_new(checked, X.index, takes_names=takes_names)
+    return ReadColumns(dict(zip(names, values.T, strict=True)), named=named)
 
 
 def _checked_frame(
@@ -133,7 +116,7 @@ def _checked_frame(
 
 
 def _read_new(
-    columns: Mapping[Hashable, pd.Series], index: pd.Index, *, takes_names: bool
+    columns: Mapping[Hashable, pd.Series], *, takes_names: bool
 ) -> ReadColumns:
     """Read columns that no fit has seen."""
     values: dict[Hashable, AnyArray] = {}
@@ -145,12 +128,10 @@ def _read_new(
         else:
             values[name] = found.codes
             names[name] = found
-    return ReadColumns(values, index, named=True, names=names)
+    return ReadColumns(values, names=names)
 
 
-def _read_fitted(
-    columns: Mapping[Hashable, pd.Series], index: pd.Index, roles: Roles
-) -> ReadColumns:
+def _read_fitted(columns: Mapping[Hashable, pd.Series], roles: Roles) -> ReadColumns:
     """Read columns that `fit` saw; those of names become the columns of numbers that it made."""
     categories = {one.name: one for one in roles.categories}
     values: dict[Hashable, AnyArray] = {}
@@ -168,7 +149,7 @@ def _read_fitted(
         is_unseen = codes == encoding.unseen
         if is_unseen.any():
             unseen[name] = column[is_unseen]
-    return ReadColumns(values, index, named=True, unseen=unseen, nameless=nameless)
+    return ReadColumns(values, unseen=unseen, nameless=nameless)
 
 
 def hide_names(X: Any) -> Any:

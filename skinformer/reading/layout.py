@@ -6,9 +6,8 @@ and forecasts back into the columns and the library in which the rows came.
 
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
 import pandas as pd
 from pandas.api.types import is_integer_dtype
 
@@ -23,7 +22,7 @@ from skinformer.frames import (
     to_library,
     to_pandas,
 )
-from skinformer.timeline.clock import is_dated, join_series
+from skinformer.timeline.clock import is_dated
 from skinformer.validation import layout as checks
 from skinformer.validation.date_columns import find_dates, find_format, holds_days
 from skinformer.validation.index import check_complete, check_same_rows, read_times
@@ -58,10 +57,10 @@ class Layout:
         if not self.has_columns or not is_frame(X):
             return X, *others
         frame = to_pandas(X)
-        if not self._is_in(frame):
+        if self._label not in frame.columns:
             checks.check_labelled(frame, self.time)
             return X, *others
-        labelled = self._move_to_index(frame)
+        labelled = move_to_index(frame, self.time, self.series, format=self.format)
         relabelled = [_relabel(other, frame, labelled.index) for other in others]
         return labelled, *relabelled
 
@@ -99,25 +98,6 @@ class Layout:
         """The column by which rows of this layout are known."""
         return self.series if self.time is None else self.time
 
-    def _is_in(self, frame: pd.DataFrame) -> bool:
-        return self._label in frame.columns
-
-    def _move_to_index(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Move labels from their columns to the index."""
-        time = frame.index
-        if self.time is not None:
-            time = read_times(frame[self.time], format=self.format, tz=None)
-            time = time.rename(self.time)
-        columns = [name for name in (self.time, self.series) if name is not None]
-        values = frame.drop(columns=columns)
-        if self.series is None:
-            return values.set_axis(time, axis=0)
-        checks.check_series_column(frame, self.series)
-        check_complete(frame[self.series], "series")
-        series = as_index(frame[self.series])
-        labels = join_series(series, np.arange(len(frame)), time)
-        return values.set_axis(labels, axis=0)
-
     def _move_to_columns(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Move labels from the index to their columns."""
         if self.time is None:
@@ -129,37 +109,54 @@ class Layout:
         return labelled
 
 
-class LabelledInput(NamedTuple):
-    """What a fit is given, labelled in the index of X, and how X came."""
+def move_to_index(
+    frame: pd.DataFrame,
+    time: Hashable,
+    series: Hashable,
+    *,
+    format: str,
+    tz: str | None = None,
+) -> pd.DataFrame:
+    """Move labels from their columns to the index.
 
-    layout: Layout
-    X: Any
-    y: Any
-    sample_weight: Any
+    time, series: the columns; None for none.
+    format: of times that are text.
+    tz: zone that they are put into; None leaves them as they are.
+    """
+    columns = [name for name in (time, series) if name is not None]
+    labels = frame.index
+    if time is not None:
+        labels = read_times(frame[time], format=format, tz=tz).rename(time)
+    if series is not None:
+        checks.check_is_column(frame, "series", series)
+        check_complete(frame[series], "series")
+        labels = pd.MultiIndex.from_arrays([as_index(frame[series]), labels])
+    return frame.drop(columns=columns).set_axis(labels, axis=0)
 
 
 def read_layout(
-    X: Any, y: Any, sample_weight: Any, *, time: Hashable, series: Hashable
-) -> LabelledInput:
+    X: Any, *others: Any, time: Hashable, series: Hashable
+) -> tuple[Layout, Any, *tuple[Any, ...]]:
     """Find the columns that label the rows of a fit, and move them to the index.
 
+    others: y and weights; None for none.
     time, series: columns that the user named; None for none.
+
+    How X came stands before X and the others.
     """
     if not is_frame(X):
         checks.check_no_frame(time, series)
-        return LabelledInput(Layout(), X, y, sample_weight)
+        return Layout(), X, *others
     frame, library = read_frame(X)
     layout = replace(find_layout(frame, time, series), library=library)
-    if not layout.has_columns:
-        return LabelledInput(layout, X, y, sample_weight)
-    labelled = layout.read(X, y, sample_weight)
+    labelled = layout.read(X, *others)
     if layout.time is not None:
         if time is None:
             checks.warn_of_found_columns(layout.time, layout.series)
         checks.check_rows_in_order(
             frame, labelled[0].index, time=layout.time, series=layout.series
         )
-    return LabelledInput(layout, *labelled)
+    return layout, *labelled
 
 
 def find_layout(frame: pd.DataFrame, time: Hashable, series: Hashable) -> Layout:
@@ -180,11 +177,9 @@ def find_layout(frame: pd.DataFrame, time: Hashable, series: Hashable) -> Layout
         time = _find_time(frame)
     if time == "ds" and series is None and "unique_id" in frame.columns:
         series = "unique_id"
-    if series is not None:
-        checks.check_series_column(frame, series)
+    checks.check_label_columns(frame, time, series)
     if time is None:
         return Layout(series=series)
-    checks.check_time_column(frame, time)
     is_nixtla = time == "ds" and "y" in frame.columns
     return Layout(
         time=time,

@@ -382,29 +382,6 @@ def check_series_named(labels: pd.Index) -> None:
         ) from error
 
 
-def check_index_columns(
-    frame: pd.DataFrame, time: Hashable, series: Hashable | None
-) -> None:
-    """Raise if a column that is to become the index is not there, or nothing is left beside it."""
-    wanted = [time] if series is None else [time, series]
-    missing = [name for name in wanted if name not in frame.columns]
-    if missing:
-        raise ValueError(
-            f"{missing[0]!r} is no column of X, which has {list(frame.columns)}: name those that "
-            "hold the time and the series of each row."
-        )
-    if time == series:
-        raise ValueError(
-            f"time={time!r} and series={series!r} are the same column. Pass series=None for one "
-            "series."
-        )
-    if len(frame.columns) == len(wanted):
-        raise ValueError(
-            f"X has no columns but {list(frame.columns)}: add what was measured, or, to forecast, "
-            "the target with NaN."
-        )
-
-
 def read_times(column: pd.Series, *, format: str, tz: str | None) -> pd.Index:
     """Read a column of dates, text of a format or whole numbers as an index, in a zone if named."""
     check_complete(column, "time")

@@ -21,22 +21,29 @@ def check_no_frame(time: Hashable, series: Hashable) -> None:
             )
 
 
-def check_time_column(frame: pd.DataFrame, time: Hashable) -> None:
-    """Raise if the column of the times is not there, or stands alone."""
-    _check_is_column(frame, "time", time)
-    if frame.shape[1] == 1:
+def check_label_columns(frame: pd.DataFrame, time: Hashable, series: Hashable) -> None:
+    """Raise if columns that label rows are not there, are the same, or have none beside them.
+
+    time, series: None for none.
+    """
+    named = {"time": time, "series": series}
+    named = {parameter: name for parameter, name in named.items() if name is not None}
+    for parameter, name in named.items():
+        check_is_column(frame, parameter, name)
+    if time is not None and time == series:
         raise ValueError(
-            f"X has no column but {time!r}: add what was measured, or, to forecast, the target "
-            "with NaN."
+            f"time={time!r} and series={series!r} are the same column. Pass series=None for one "
+            "series."
+        )
+    if time is not None and frame.shape[1] == len(named):
+        raise ValueError(
+            f"X has no columns but {list(frame.columns)}: add what was measured, or, to forecast, "
+            "the target with NaN."
         )
 
 
-def check_series_column(frame: pd.DataFrame, series: Hashable) -> None:
-    """Raise if the column of the names of series is not there."""
-    _check_is_column(frame, "series", series)
-
-
-def _check_is_column(frame: pd.DataFrame, parameter: str, name: Hashable) -> None:
+def check_is_column(frame: pd.DataFrame, parameter: str, name: Hashable) -> None:
+    """Raise if a column that a parameter names is not there."""
     if name not in frame.columns:
         raise ValueError(
             f"{parameter}={name!r} is no column of X, which has {list(frame.columns)}."

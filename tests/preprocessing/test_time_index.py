@@ -199,15 +199,13 @@ def test_it_is_cloned_with_what_it_was_told():
             {"time": "when"},
             {},
             ValueError,
-            "'when' is no column of X, which has ['time', 'load']: name those that hold the time "
-            "and the series of each row.",
+            "time='when' is no column of X, which has ['time', 'load'].",
         ),
         (
             {"series": "site"},
             {},
             ValueError,
-            "'site' is no column of X, which has ['time', 'load']: name those that hold the time "
-            "and the series of each row.",
+            "series='site' is no column of X, which has ['time', 'load'].",
         ),
         (
             {"series": "time"},
@@ -291,11 +289,7 @@ def test_text_of_another_format_is_refused(times, wrong):
 
 
 def test_arrays_have_no_names():
-    with raises(
-        ValueError,
-        "'time' is no column of X, which has [0, 1]: name those that hold the time and the series "
-        "of each row.",
-    ):
+    with raises(ValueError, "time='time' is no column of X, which has [0, 1]."):
         TimeIndex().fit(np.ones((2, 2)))
 
 
