@@ -38,10 +38,10 @@ with their published results. It has the tasks whose data can be built from publ
 - **Every number is an error divided by that of the seasonal naive forecast.** The seasonal naive \
 forecast has 1.000, and lower is better. The first number is the MASE of the median. The second \
 is the quantile loss of the levels 0.1 to 0.9, called CRPS in GIFT-Eval and SQL (scaled quantile \
-loss) in fev-bench.
+loss) in fev-bench. The tables of models have the geometric means over all tasks.
 - **skinformer** is fitted to the rows of each task, on one CPU thread. `seq_len` depends on the \
 frequency only: two weeks of hours, eight weeks of days, a year of weeks, two years of months. \
-All other parameters except `loss="mae"` are the defaults. Models of the kind *trained on the \
+The loss is `"mae"`, and all other parameters are the defaults. Models of the kind *trained on the \
 task* use the same rows. *Pretrained* models were trained on other data before.
 - If a task has many rows, one fit forecasts all test windows. Otherwise the model is fitted again \
 before each window. CPU-seconds are the sum over all fits and forecasts of a task.
@@ -197,8 +197,8 @@ def _standing(board: str, ranked: pd.DataFrame, n_tasks: int) -> str:
         better = ranked[ranked[error] < ranked.loc[OURS, error]]
         n_trained = int((better["kind"] != KINDS["pretrained"]).sum())
         places.append(
-            f"By {name}, {len(better)} of {len(ranked) - 1} other models are better, "
-            f"{n_trained} of which {_is_or_are(n_trained)} not pretrained."
+            f"{len(better)} of the {len(ranked) - 1} other models have a lower {name}; "
+            f"{_how_many_trained(n_trained)}."
         )
     lost = ranked.loc[RIVAL, "lost"]
     places.append(
@@ -208,8 +208,11 @@ def _standing(board: str, ranked: pd.DataFrame, n_tasks: int) -> str:
     return " ".join(places)
 
 
-def _is_or_are(number: int) -> str:
-    return "is" if number == 1 else "are"
+def _how_many_trained(number: int) -> str:
+    """Say how many of the better models were trained on the task alone."""
+    if number == 0:
+        return "all of these are pretrained"
+    return f"{number} of these {'is' if number == 1 else 'are'} not pretrained"
 
 
 def _board_table(board: str, ranked: pd.DataFrame, n_tasks: int) -> list[str]:
