@@ -225,7 +225,7 @@ CAUSALITY = [
     Mutant(
         "a backtest fits to the first row that it forecasts",
         "evaluation/backtest.py",
-        "_refit_folds",
+        "_cut_folds",
         "time < moments[begin]",
         "time <= moments[begin]",
         ("evaluation/test_origins.py::test_a_refit_serves_as_many_origins_as_asked",),

@@ -13,8 +13,7 @@ from pandas import DataFrame
 from skinformer.display.axes import ink, label_side, legend_above, with_unit
 from skinformer.display.backtested import BacktestDisplay
 from skinformer.display.over_time import rule_times
-from skinformer.evaluation.comparison import check_result
-from skinformer.frames import to_pandas
+from skinformer.evaluation.comparison import read_result
 from skinformer.timeline.arrays import Float64Array
 from skinformer.timeline.clock import timestamps
 
@@ -101,8 +100,7 @@ class ResidualDisplay(BacktestDisplay):
         ResidualDisplay
             The plot.
         """
-        result = to_pandas(result)
-        check_result(result, "time", "target", "actual", "forecast")
+        result = read_result(result, "time", "target", "actual", "forecast")
         target, result = cls._rows_of_target(result, target)
         table = result.assign(
             residual=result["actual"] - result["forecast"],

@@ -212,66 +212,62 @@ def _refit_all(
             "refit needs start=, the label of the first origin: X holds the training rows before "
             "it. Pass it, such as start=X.index[1000]."
         )
-    folds = _refit_folds(X, y, start, request)
-    fits = (delayed(_fit_and_forecast)(estimator, *cut()) for cut in folds)
+    X = labelled_rows(X, 0)
+    moments = time_labels(X.index)[0].unique().sort_values()
+    begins = _begin_stretches(moments, start, request)
+    folds = _cut_folds(X, y, moments, begins, request)
+    fits = (delayed(_fit_and_forecast)(estimator, *fold) for fold in folds)
     # What is counted comes one by one, which not every cluster can do.
     return_as = "generator" if verbose else "list"
     tables = Parallel(n_jobs=n_jobs, return_as=return_as)(fits)
-    table = pd.concat(counted(tables, len(folds), "backtest", verbose=verbose))
+    table = pd.concat(counted(tables, len(begins), "backtest", verbose=verbose))
     keys = ["origin", "target", "time"]
     if "series" in table:
         keys.insert(0, "series")
     return table.sort_values(keys, kind="stable", ignore_index=True)
 
 
-def _refit_folds(
-    X: Any, y: Any, start: Any, request: _Request
-) -> list[Callable[[], tuple[_Request, _Rows, _Rows]]]:
-    """Split rows, X and y (None for none), into stretches of origins, with the rows before each.
+def _begin_stretches(moments: Any, start: Any, request: _Request) -> IntArray:
+    """Find the places, among labels of time, of the origins at which an estimator is fitted.
 
-    Each is cut, and copied, when it is called. A stretch of `every` steps ends with the last row
-    that is forecast from its origins. Series of a panel are cut at the same times. It is a
-    ValueError if no row lies before the start.
+    It is a ValueError if no row lies before the start.
 
-    >>> X = pd.DataFrame({"load": range(6)})
     >>> request = _Request(horizon=1, step=2, known_future=(), levels=np.empty(0), every=1)
-    >>> folds = _refit_folds(X, X["load"], 3, request)
-    >>> [len(rows) for _, (rows, truth), later in (cut() for cut in folds)]
-    [3, 5]
+    >>> _begin_stretches(pd.RangeIndex(6), 3, request)
+    array([3, 5])
     """
-    X = labelled_rows(X, 0)
-    time, labels = time_labels(X.index)
-    check_dates_for(request.step, time)
-    # A fit needs rows in the order of time.
-    order = sort_rows(time, labels, len(X)).order
-    time = time[order]
-    moments = time.unique().sort_values()
-    first = _find_first_origin(moments, start)
-    request = request._replace(since=moments[first])
-    later = moments[first:]
-    steps = count_steps(later, np.arange(len(later)), request.step)
-    begins = first + np.unique(steps, return_index=True)[1][:: request.every]
-
-    def cut(begin: int, next_begin: int | None) -> tuple[_Request, _Rows, _Rows]:
-        """Take the rows before a stretch, and its own."""
-        until = None if next_begin is None else moments[next_begin]
-        stop = None if next_begin is None else next_begin - 1 + request.horizon
-        before = order[time < moments[begin]]
-        test = order[time.isin(moments[begin:stop])]
-        return request._replace(until=until), _take(X, y, before), _take(X, y, test)
-
-    return [partial(cut, *borders) for borders in zip_longest(begins, begins[1:])]
-
-
-def _find_first_origin(moments: Any, start: Any) -> int:
-    """Return the place of the first origin among labels; raise if there is none before it."""
-    first: int = moments.get_indexer([find_start(moments, start)])[0]
+    check_dates_for(request.step, moments)
+    first = moments.get_indexer([find_start(moments, start)])[0]
     if not first:
         raise ValueError(
             "start is the first label of X, so there are no rows to fit to. Pass X with the "
             "training rows before it."
         )
-    return first
+    later = moments[first:]
+    steps = count_steps(later, np.arange(len(later)), request.step)
+    _, begins = np.unique(steps, return_index=True)
+    return first + begins[:: request.every]
+
+
+def _cut_folds(
+    X: DataFrame, y: Any, moments: Any, begins: IntArray, request: _Request
+) -> Iterator[tuple[_Request, _Rows, _Rows]]:
+    """Cut rows, X and y (None for none), into stretches of origins, and the rows before each.
+
+    A stretch ends with the last row that is forecast from its origins. Series of a panel are cut at
+    the same times.
+    """
+    time, labels = time_labels(X.index)
+    # A fit needs rows in the order of time.
+    order = sort_rows(time, labels, len(X)).order
+    time = time[order]
+    for begin, following in zip_longest(begins, begins[1:]):
+        until = None if following is None else moments[following]
+        stop = None if following is None else following - 1 + request.horizon
+        before = order[time < moments[begin]]
+        test = order[time.isin(moments[begin:stop])]
+        stretch = request._replace(since=moments[begins[0]], until=until)
+        yield stretch, _take(X, y, before), _take(X, y, test)
 
 
 def _take(X: DataFrame, y: Any, rows: IntArray) -> _Rows:

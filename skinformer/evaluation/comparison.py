@@ -52,8 +52,7 @@ def summary(
     >>> summary(result)["mae"].tolist()
     [1.0, 2.0]
     """
-    result = to_pandas(result)
-    check_result(result, "time", "actual", "forecast")
+    result = read_result(result, "time", "actual", "forecast")
     known = result[result["actual"].notna()]
     names = by if isinstance(by, list | tuple) and by else [by]
     groups = known.groupby([group_key(known, name) for name in names])
@@ -193,9 +192,10 @@ def _overlap(result: DataFrame) -> int:
     return int(n_inside.max())
 
 
-def check_result(result: Any, *needed: str, name: Any = "") -> None:
-    """Raise if a frame is not what `backtest` gives, or holds nothing to compare with."""
+def read_result(result: Any, *needed: str, name: Any = "") -> DataFrame:
+    """Return a backtest as a frame of pandas; raise if it is none, or holds nothing to compare."""
     of = f" of {name!r}" if name else ""
+    result = to_pandas(result)
     columns = getattr(result, "columns", ())
     for column in needed:
         if column not in columns:
@@ -208,19 +208,19 @@ def check_result(result: Any, *needed: str, name: Any = "") -> None:
             f"results{of} have no actual values, so there is nothing to compare with. "
             "Pass backtests of observed rows."
         )
+    return result
 
 
 def read_results(results: Any, *needed: str) -> dict[Any, DataFrame]:
     """Return backtests by name, a single one by none; raise if they are none."""
-    tables = dict(results) if isinstance(results, Mapping) else {"": results}
+    tables = results if isinstance(results, Mapping) else {"": results}
     if not tables:
         raise ValueError(
             "results={} contains no backtest. Pass backtests by name, {'model': frame}."
         )
-    tables = {name: to_pandas(table) for name, table in tables.items()}
-    for name, table in tables.items():
-        check_result(table, *needed, name=name)
-    return tables
+    return {
+        name: read_result(table, *needed, name=name) for name, table in tables.items()
+    }
 
 
 def named_results(results: Any, *needed: str) -> dict[str, DataFrame]:

@@ -757,5 +757,5 @@ def test_naive_times_of_an_aware_fit_are_an_error(frame, fitted):
 def test_one_forecast_a_target_is_needed(frame):
     """A second column of y has nothing to be compared with."""
     model = Spy().fit(frame)
-    with pytest.raises(ValueError, match=r"^y has 2 column\(s\) for 1 target\(s\)"):
+    with pytest.raises(ValueError, match=r"^y has 2 columns for 1 target"):
         backtest(model, frame, frame, horizon=2)
