@@ -30,21 +30,19 @@ class OutOfFoldPath:
         device: torch.device,
     ) -> None:
         self.device = device
-        ends, folds = zip(*fits.folds, strict=True)
-        self.folds = [LinearPath(fold).to(device) for fold in folds]
-        # What follows the last window that the path could learn from belongs to the last time.
-        self.borders = np.array(ends[:-1])
+        self.fits = fits
+        self.paths = [LinearPath(fold).to(device) for _, fold in fits.folds]
         self.times = times
 
     def forecast(self, inputs: tuple[Tensor | None, ...], origins: IntArray) -> Tensor:
         """Forecast windows, see `WindowSource.path_inputs`, for the network to correct."""
-        fold = np.searchsorted(self.borders, self.times(origins), side="right")
+        fold = self.fits.fold_of(self.times(origins))
         # One path after the other, and their forecasts back in the order of the windows.
         order = torch.from_numpy(np.argsort(fold, kind="stable"))
         order = order.to(self.device, non_blocking=True)
-        counts = np.bincount(fold, minlength=len(self.folds)).tolist()
+        counts = np.bincount(fold, minlength=len(self.paths)).tolist()
         y_pred = []
-        for path, some in zip(self.folds, torch.split(order, counts), strict=True):
+        for path, some in zip(self.paths, torch.split(order, counts), strict=True):
             if len(some):
                 of_fold = [None if x is None else x[some] for x in inputs]
                 y_pred.append(path(*of_fold))

@@ -12,10 +12,12 @@ import torch
 from torch import Tensor, nn
 
 from skinformer.budget import LEAST, Share, current_share
+from skinformer.ensemble.batches import window_source
 from skinformer.ensemble.building import ModelSizes, build_module
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.member import Member
 from skinformer.ensemble.names import RIDGES
+from skinformer.ensemble.out_of_fold import OutOfFoldPath
 from skinformer.ensemble.predicting import predict_windows
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Windows
@@ -30,7 +32,7 @@ from skinformer.stopwatch import timed
 from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.calendar import calendar_at
 from skinformer.timeline.cycle import Cycle, find_cycle
-from skinformer.timeline.windows import Origins, window_rows
+from skinformer.timeline.windows import Origins
 from skinformer.validation.parameters import check_same_weights
 
 #: Effort from which on periods are left out in turn; all candidates compete above the least one.
@@ -70,10 +72,9 @@ def linear_fit(
     if not of_roots.folds:  # its seconds were over, and nothing compares it
         return fits
     windows = training.thinned(600)
-    errors = [
-        _error(each, problem, rows, windows, of_mean=of_mean)
-        for each in (fits, of_roots)
-    ]
+    is_near = fits.is_near_border(rows.times_of(windows), problem.pred_len)
+    windows = windows[~is_near]
+    errors = [_error(each, rows, windows, of_mean=of_mean) for each in (fits, of_roots)]
     return of_roots if errors[1] < errors[0] else fits
 
 
@@ -109,39 +110,31 @@ def _thin(rows: FitRows, training: Origins, limit: Share) -> IntArray:
 
 
 def _error(
-    fits: LinearFits,
-    problem: Problem,
-    rows: FitRows,
-    origins: IntArray,
-    *,
-    of_mean: bool,
+    fits: LinearFits, rows: FitRows, origins: IntArray, *, of_mean: bool
 ) -> float:
     """Add up squared or absolute errors of windows, each by the fold that has not learnt it.
 
     They are in units of each target's deviation, and count by the weights of their rows.
     """
-    lengths = [problem.seq_len, problem.pred_len]
-    clock = rows.timeline.clock
-    steps = rows.timeline.steps
-    calendar = calendar_at(clock, steps, rows.sizes.calendar_fields).astype(np.int64)
-    weight = rows.timeline.weights(problem.n_targets)
-    ends = [end for end, _ in fits.folds]
-    number = np.searchsorted(ends[:-1], rows.times_of(origins), side="right")
-    total = 0.0
-    for i, (_, fit) in enumerate(fits.folds):
-        some = origins[number == i]
-        of_windows = window_rows(some - problem.seq_len, sum(lengths))
-        past, future = torch.from_numpy(problem.values[of_windows]).split_with_sizes(
-            lengths, dim=1
-        )
-        times = torch.from_numpy(calendar[of_windows]).split_with_sizes(lengths, dim=1)
-        with torch.inference_mode():
-            forecast = LinearPath(fit)(past, future, *times)
-        distance = forecast - future[..., : problem.n_targets]
-        error = distance.square() if of_mean else distance.abs()
-        of_future = torch.from_numpy(weight[of_windows[:, problem.seq_len :]])
-        total += float((of_future * error).nansum())
-    return total
+    timeline = rows.timeline
+    n_targets = rows.sizes.n_targets
+    device = torch.device("cpu")
+    source = window_source(
+        timeline.values,
+        timeline.steps,
+        timeline.series,
+        timeline.clock,
+        sizes=rows.sizes,
+        device=device,
+    )
+    path = OutOfFoldPath(fits, rows.times_of, device)
+    at = torch.from_numpy(origins)
+    with torch.inference_mode():
+        forecast = path.forecast(source.path_inputs(at), origins)
+    distance = forecast - source.future(source.values[:, :n_targets], at)
+    error = distance.square() if of_mean else distance.abs()
+    weight = source.future(torch.from_numpy(timeline.weights(n_targets)), at)
+    return float((weight * error).nansum())
 
 
 def _find_roots(rows: FitRows, *, of_mean: bool) -> Roots | None:

@@ -15,7 +15,7 @@ from skinformer.budget import current_share
 from skinformer.ridge.blend import choose_strengths, choose_weights, mixed_errors
 from skinformer.ridge.calendar import Effect, with_year
 from skinformer.ridge.candidates import Candidate, Competition
-from skinformer.ridge.linear_fit import LinearFit, LinearFits
+from skinformer.ridge.linear_fit import LinearFit, LinearFits, is_near
 from skinformer.ridge.phases import find_phases
 from skinformer.ridge.sums import (
     STRENGTHS,
@@ -302,8 +302,7 @@ class _Periods:
         self.ends = ends.tolist()
         self.number = np.searchsorted(ends, training.steps, side="right")
         # Windows on both sides of a border share truths.
-        distance = np.abs(training.steps[:, None] - ends[:-1] + 0.5)
-        self.is_near = (distance < problem.pred_len - 0.5).any(axis=1)
+        self.is_near = is_near(ends[:-1], training.steps, problem.pred_len)
         # PERF: the sums of each period are kept, where they are not several times the memory.
         self.parts = []
         if Competition(problem).is_small(len(ends)):

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+import numpy as np
+
 from skinformer.ridge.roots import Roots
-from skinformer.timeline.arrays import Float32Array, IntArray
+from skinformer.timeline.arrays import BoolArray, Float32Array, IntArray
 from skinformer.timeline.cycle import CalendarEffect
 
 
@@ -62,6 +64,16 @@ class LinearFit:
     roots: Roots | None = None
 
 
+def is_near(borders: IntArray, times: IntArray, pred_len: int) -> BoolArray:
+    """Return which windows share truths with windows on the other side of a border in time.
+
+    >>> is_near(np.array([10]), np.arange(6, 14), 3)
+    array([False, False,  True,  True,  True,  True, False, False])
+    """
+    distance = np.abs(times[:, None] - borders + 0.5)
+    return (distance < pred_len - 0.5).any(axis=1)
+
+
 class LinearFits(NamedTuple):
     """The linear path of a fit, and what the network is trained beside.
 
@@ -74,6 +86,22 @@ class LinearFits(NamedTuple):
     before: LinearFit
     final: LinearFit
     folds: tuple[tuple[int, LinearFit], ...] = ()
+
+    def fold_of(self, times: IntArray) -> IntArray:
+        """Return the number of the fold that has not learnt windows of these times.
+
+        What follows the last window that a path could learn from belongs to the last time.
+        """
+        return np.searchsorted(self._borders, times, side="right")
+
+    def is_near_border(self, times: IntArray, pred_len: int) -> BoolArray:
+        """Return which windows share truths with those of another fold."""
+        return is_near(self._borders, times, pred_len)
+
+    @property
+    def _borders(self) -> IntArray:
+        """The times at which all folds but the first begin."""
+        return np.array([end for end, _ in self.folds[:-1]], dtype=np.int64)
 
     def of_roots(self, roots: Roots) -> LinearFits:
         """Return the fits, found for roots of targets, as those of the targets themselves."""

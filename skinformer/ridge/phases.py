@@ -146,12 +146,11 @@ def _phases_of(
 
 def _cut_periods(fits: LinearFits, training: TimedOrigins) -> list[_Period]:
     """Cut the training windows into the periods of the folds, each beside its fold's fit."""
-    ends = [end for end, _ in fits.folds]
-    number = np.searchsorted(ends[:-1], training.steps, side="right")
-    periods = []
-    for i, (_, fit) in enumerate(fits.folds):
-        periods.append(_Period(fit, training.take(number == i)))
-    return periods
+    number = fits.fold_of(training.steps)
+    return [
+        _Period(fit, training.take(number == i))
+        for i, (_, fit) in enumerate(fits.folds)
+    ]
 
 
 def _make_layout(problem: Problem) -> PhaseMaps | None:

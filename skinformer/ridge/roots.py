@@ -10,6 +10,9 @@ from skinformer.algebra import product, solution
 from skinformer.timeline.arrays import BoolArray, Float64Array, Floats
 from skinformer.timeline.windows import spread_places, window_rows
 
+#: Rows of the windows by which roots are tried: a week of hours, which the calendar tells, too.
+_SEQ_LEN = 168
+
 
 class Roots(NamedTuple):
     """How ridges see targets: as standardised square roots of their distance from zero.
@@ -81,12 +84,11 @@ def find_roots(
     >>> roots.taken.tolist()
     [1.0, 0.0]
     """
-    seq_len = 168  # a week of hours, which the calendar tells ridges, too
-    origins = np.arange(seq_len, len(values) - pred_len + 1)
-    if len(origins) < 2 * seq_len:
+    origins = np.arange(_SEQ_LEN, len(values) - pred_len + 1)
+    if len(origins) < 2 * _SEQ_LEN:
         return None
     origins = origins[spread_places(len(origins), 1500)]
-    rows = window_rows(origins - seq_len, seq_len + pred_len)
+    rows = window_rows(origins - _SEQ_LEN, _SEQ_LEN + pred_len)
     above_zero = np.maximum(np.nan_to_num(values.astype(np.float64)) - zero, 0.0)
     roots = np.sqrt(above_zero)
     deviation = roots.std(axis=0)
@@ -94,15 +96,10 @@ def find_roots(
     variance = np.zeros((pred_len, len(zero)))
     is_tried = is_bounded & (zero > -4.0) & (deviation > 0)
     for j in np.flatnonzero(is_tried):
-        windows = above_zero[rows, j]
-        size = windows.std()
-        if size == 0:  # all that is not zero lies between the windows
-            continue
-        trial = _RootsBesidePlain(windows / size, seq_len)
-        if trial.roots_are_better(of_mean=of_mean):
+        found = _try_roots(above_zero[rows, j], of_mean=of_mean)
+        if found is not None:
             taken[j] = 1.0
-            if of_mean:
-                variance[:, j] = size * trial.variance
+            variance[:, j] = found
     if not taken.any():
         return None
     deviation[deviation == 0] = 1.0
@@ -110,52 +107,56 @@ def find_roots(
     return Roots(*(each.astype(np.float32) for each in numbers))
 
 
-class _RootsBesidePlain:
-    """Ridges of a target's windows and of their roots, each of what it has not learnt.
+def _try_roots(windows: Float64Array, *, of_mean: bool) -> Float64Array | None:
+    """Return what makes means of squares of forecast roots, (pred_len,); None if these err more.
 
-    windows: from the target's zero on, (n_windows, seq_len + pred_len).
+    Roots have to err less in each half of the windows, and 1% less in the mean.
+
+    windows: of a target, from its zero on, (n_windows, seq_len + pred_len).
     """
-
-    def __init__(self, windows: Float64Array, seq_len: int) -> None:
-        self.actual = windows[:, seq_len:]
-        self.plain = _forecast_halves(windows, seq_len)
-        roots = np.sqrt(windows)
-        unit = roots.std()
-        self.of_roots = unit * _forecast_halves(roots / unit, seq_len)
-        #: Mean squared error of forecast roots, by which their squares fall short of means.
-        self.variance = ((roots[:, seq_len:] - self.of_roots) ** 2).mean(axis=0)
-
-    def roots_are_better(self, *, of_mean: bool) -> bool:
-        """Return whether roots err less in each half of the windows, and 1% less in the mean."""
-        squares = np.maximum(self.of_roots, 0.0) ** 2
-        if of_mean:
-            squares = squares + self.variance
-        ratio = self._errors(squares, of_mean) / self._errors(self.plain, of_mean)
-        return bool((ratio < 1.0).all() and ratio.mean() < 0.99)
-
-    def _errors(self, forecast: Float64Array, of_mean: bool) -> Float64Array:
-        """Return the mean squared or absolute error of each half, (2,), never quite 0."""
-        distance = forecast - self.actual
-        of_windows = (distance**2 if of_mean else np.abs(distance)).mean(axis=1)
-        halves = [half.mean() for half in np.array_split(of_windows, 2)]
-        return np.maximum(halves, np.finfo(float).tiny)
+    size = windows.std()
+    if size == 0:  # all that is not zero lies between the windows
+        return None
+    windows = windows / size
+    actual = windows[:, _SEQ_LEN:]
+    # 1. Ridges of roots, whose squares fall short of means by their mean squared error.
+    roots = np.sqrt(windows)
+    unit = roots.std()
+    of_roots = unit * _forecast_halves(roots / unit)
+    squares = np.maximum(of_roots, 0.0) ** 2
+    variance = np.zeros(actual.shape[1])
+    if of_mean:
+        variance = ((roots[:, _SEQ_LEN:] - of_roots) ** 2).mean(axis=0)
+        squares += variance
+    # 2. Ridges of the windows themselves.
+    plain = _forecast_halves(windows)
+    ratio = _errors(squares - actual, of_mean) / _errors(plain - actual, of_mean)
+    is_better = (ratio < 1.0).all() and ratio.mean() < 0.99
+    return size * variance if is_better else None
 
 
-def _forecast_halves(windows: Float64Array, seq_len: int) -> Float64Array:
+def _errors(distance: Float64Array, of_mean: bool) -> Float64Array:
+    """Return the mean squared or absolute error of each half, (2,), never quite 0."""
+    of_windows = (distance**2 if of_mean else np.abs(distance)).mean(axis=1)
+    halves = [half.mean() for half in np.array_split(of_windows, 2)]
+    return np.maximum(halves, np.finfo(float).tiny)
+
+
+def _forecast_halves(windows: Float64Array) -> Float64Array:
     """Forecast windows of each half by a ridge that has learnt those of the other one."""
-    last = windows[:, seq_len - 1 : seq_len]
+    last = windows[:, _SEQ_LEN - 1 : _SEQ_LEN]
     level = last - last.mean()
     features = np.column_stack(
-        [windows[:, : seq_len - 1] - last, level, np.ones_like(last)]
+        [windows[:, : _SEQ_LEN - 1] - last, level, np.ones_like(last)]
     )
-    future = windows[:, seq_len:] - last
+    future = windows[:, _SEQ_LEN:] - last
     first, second = np.array_split(np.arange(len(windows)), 2)
     strength = 0.03 * np.eye(features.shape[1])
     forecasts = []
     for learnt, forecast in ((second, first), (first, second)):
-        n_learnt = len(learnt)
-        gram = product(features[learnt].T, features[learnt]) / n_learnt
-        cross = product(features[learnt].T, future[learnt]) / n_learnt
+        seen = features[learnt]
+        gram = product(seen.T, seen) / len(seen)
+        cross = product(seen.T, future[learnt]) / len(seen)
         maps = solution(gram + strength, cross)
         forecasts.append(last[forecast] + product(features[forecast], maps))
     return np.concatenate(forecasts)

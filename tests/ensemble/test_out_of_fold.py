@@ -132,7 +132,8 @@ def test_windows_behind_those_that_the_path_learnt_from_have_a_path_too(shown):
         )
     ).fit(values)
     batches = shown["training"]
-    assert int(batches.out_of_fold.borders[-1]) < 0
+    fits = batches.out_of_fold.fits
+    assert fits.folds[-2][0] < 0
     batches.max_windows, batches.n_drawn, batches.generator = (
         None,
         batches.origins.count,

@@ -95,15 +95,33 @@ def test_rows_without_weight_say_nothing_of_roots(monkeypatch) -> None:
     """What stands for a missing truth is no truth."""
     errors = []
 
-    def error_without_weight(fits, problem, rows, windows, *, of_mean):
+    def error_without_weight(fits, rows, windows, *, of_mean):
         nothing = np.zeros_like(rows.timeline.values[:, :1])
         rows = replace(rows, timeline=replace(rows.timeline, weight=nothing))
-        errors.append(_error(fits, problem, rows, windows, of_mean=of_mean))
+        errors.append(_error(fits, rows, windows, of_mean=of_mean))
         return errors[-1]
 
     monkeypatch.setattr("skinformer.ensemble.ridges._error", error_without_weight)
     _fit(_counts(multiplied=True))
     assert errors == [0.0, 0.0]
+
+
+def test_windows_that_judge_share_no_truth_with_those_that_were_learnt(
+    monkeypatch,
+) -> None:
+    """Those on both sides of the border of two folds do."""
+    reached = []
+
+    def note(fits, rows, windows, *, of_mean):
+        times = rows.times_of(windows)
+        for end, _ in fits.folds[:-1]:
+            reached.append(((times < end) & (times + 24 > end)).sum())
+            reached.append(((times >= end) & (times - 24 < end - 1)).sum())
+        return _error(fits, rows, windows, of_mean=of_mean)
+
+    monkeypatch.setattr("skinformer.ensemble.ridges._error", note)
+    _fit(_counts(multiplied=True))
+    assert reached == [0] * 8
 
 
 def test_means_of_squares_are_not_too_low() -> None:
