@@ -3,8 +3,9 @@ The classical candidates: what each of them forecasts for a batch of windows.
 
 Every candidate is a fixed map of the window: nothing is learnt but what the window's own rows say.
 They take a level, perhaps with a trend, and perhaps a season's profile on top; most of them speak
-twice, of the values and of their logarithms. Rows before a step have been moved to its level. A
-candidate that needs more rows than a window has answers NaN for it.
+twice, of the values and of their logarithms. Of running totals all speak of the changes, too. Rows
+before a step have been moved to its level. A candidate that needs more rows than a window has
+answers NaN for it.
 """
 
 from functools import cache
@@ -24,6 +25,7 @@ from skinformer.classical.profiles import (
 )
 from skinformer.classical.smoothing import Grid, Smoothed, line, smooth
 from skinformer.classical.steps import without_step
+from skinformer.classical.totals import add_up, changes_of, find_totals
 from skinformer.classical.windows import bounded
 from skinformer.selection import shrinkage
 from skinformer.timeline.arrays import BoolArray, Float64Array
@@ -85,15 +87,20 @@ _OF_TWO = 0.9
 
 
 @cache
-def candidate_names(seasons: Seasons, *, of_mean: bool) -> list[str]:
+def candidate_names(
+    seasons: Seasons, *, of_mean: bool, of_totals: bool = False
+) -> list[str]:
     """Name the candidates as `forecast_candidates` orders them."""
     past = Past(np.ones((1, 2)), np.arange(3)[None])
     plain = _on_values(past, seasons, of_mean=of_mean)
     by_logs = [f"log {name}" for name in _around_levels(past, seasons)]
-    return [*plain, *by_logs]
+    by_changes = [f"changes {name}" for name in plain] if of_totals else []
+    return [*plain, *by_logs, *by_changes]
 
 
-def forecast_candidates(past: Past, seasons: Seasons, *, of_mean: bool) -> Float64Array:
+def forecast_candidates(
+    past: Past, seasons: Seasons, *, of_mean: bool, of_totals: bool = False
+) -> Float64Array:
     """
     Forecast windows by every candidate, (n, n_candidates, horizon).
 
@@ -105,14 +112,17 @@ def forecast_candidates(past: Past, seasons: Seasons, *, of_mean: bool) -> Float
         Rows of a season, the short one first; at most two.
     of_mean : bool
         Whether means are forecast: there are no medians then, and logarithms are raised.
+    of_totals : bool, default=False
+        Whether changes of running totals are forecast, too, see `find_totals`.
 
     Returns
     -------
     ndarray
-        NaN where a window has too few rows for a candidate, or values that have no logarithms. No
-        forecast lies farther outside of what the window holds than this is wide.
+        NaN where a window has too few rows for a candidate, values that have no logarithms, or is
+        no running total. No forecast lies farther outside of what the window holds than this is
+        wide, and no change of a running total farther outside of its changes.
     """
-    names = candidate_names(seasons, of_mean=of_mean)
+    names = candidate_names(seasons, of_mean=of_mean, of_totals=of_totals)
     shape = len(past.values), len(names), past.horizon
     found = np.full(shape, np.nan)
     season = _shortest(seasons)
@@ -122,11 +132,18 @@ def forecast_candidates(past: Past, seasons: Seasons, *, of_mean: bool) -> Float
     plain = _stacked(_on_values(moved, seasons, of_mean=of_mean))
     n_plain = plain.shape[1]
     found[:, :n_plain] = plain
+    end_of_logs = len(names) - n_plain * of_totals
     positive = np.nanmin(moved.values, axis=1) > 0
     if positive.any():
         some = moved.take(positive)
-        found[positive, n_plain:] = _by_logs(some, seasons, of_mean=of_mean)
-    return bounded(found, past.values)
+        by_logs = _by_logs(some, seasons, of_mean=of_mean)
+        found[positive, n_plain:end_of_logs] = by_logs
+    found = bounded(found, past.values)
+    rising = find_totals(usual.values) if of_totals else np.zeros(len(found), bool)
+    if rising.any():
+        some = usual.take(rising)
+        found[rising, end_of_logs:] = _by_changes(some, seasons, of_mean=of_mean)
+    return found
 
 
 def _shortest(seasons: Seasons) -> int:
@@ -149,6 +166,13 @@ def _by_logs(past: Past, seasons: Seasons, *, of_mean: bool) -> Float64Array:
         shift = mean_log_shift(logs, _shortest(seasons))
         found += shift[:, None, None]
     return np.exp(found)
+
+
+def _by_changes(totals: Past, seasons: Seasons, *, of_mean: bool) -> Float64Array:
+    """Forecast running totals by what is forecast of their changes."""
+    changes = changes_of(totals)
+    ahead = _stacked(_on_values(changes, seasons, of_mean=of_mean))
+    return add_up(totals, bounded(ahead, changes.values))
 
 
 def _on_values(past: Past, seasons: Seasons, *, of_mean: bool) -> Named:
