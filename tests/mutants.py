@@ -283,7 +283,7 @@ JUDGING = [
     Mutant(
         "what forecasts alone is proved on rows that it was fitted to",
         "judging/alone.py",
-        "prove_alone",
+        "_prove",
         "rows.before_cutoff()",
         "rows",
         ("judging/test_alone.py::test_the_last_rows_change_nothing_that_is_proved",),

@@ -5,8 +5,7 @@ levels, trends, seasons and small ridges that proved itself at rolling origins o
 panel, and at its own.
 """
 
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -18,7 +17,6 @@ from skinformer.classical.past import Past
 from skinformer.classical.ridges import look_backs
 from skinformer.classical.steps import find_step
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.in_units import WINDOWS_AT_ONCE, PerSeriesMember, Series
 from skinformer.ensemble.names import CLASSICAL
 from skinformer.ensemble.windows import Windows
@@ -169,20 +167,6 @@ class Classical(PerSeriesMember):
                 found = self.fit.dates(unit_windows)
                 at_dates[some, :, j], widening[some, :, j] = found
         return (at_dates, widening) if at_dates.any() else None
-
-    def fitted_before(self, rows: FitRows) -> list[Self]:
-        """Return the same, fitted to the rows before a cut-off; of a panel in a second way, too.
-
-        Where these are half of all rows another choice is made. In the second way the panel's
-        choice is kept, and only what was chosen for each series by its own errors is left out.
-        """
-        [earlier] = super().fitted_before(rows)
-        n_least = 6  # series that are a panel
-        if rows.timeline.n_series < n_least:
-            return [earlier]
-        weights = np.broadcast_to(self.fit.panel_weights, earlier.fit.weights.shape)
-        fit = replace(earlier.fit, candidates=self.fit.candidates, weights=weights)
-        return [earlier, replace(earlier, fit=fit)]
 
     @property
     def fewest_rows(self) -> int:

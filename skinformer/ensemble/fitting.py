@@ -9,11 +9,11 @@ import numpy as np
 import torch
 
 from skinformer.budget import Share
-from skinformer.ensemble.batches import WindowBatches, window_source
+from skinformer.ensemble.batches import WindowBatches, WindowSource, window_source
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.out_of_fold import OutOfFoldPath
 from skinformer.ensemble.settings import FitSettings
-from skinformer.ensemble.windows import Rows
+from skinformer.ensemble.windows import RowBuffer, Rows
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.cycle import CalendarEffect
 from skinformer.timeline.scaling import Scaler
@@ -176,13 +176,20 @@ class FitRows:
             return self.timeline.steps_of(rows)
         return rows - self.split[self.timeline.series_of(rows)]
 
-    def as_segments(self) -> Rows:
-        """Return all rows as those that windows are forecast on."""
+    def as_buffer(
+        self, device: torch.device | str, given: WindowSource | None = None
+    ) -> RowBuffer:
+        """Return all rows as those that windows are forecast on.
+
+        given: the rows as tensors, where they are such already.
+        """
         timeline = self.timeline
-        return Rows(
+        rows = Rows(
             timeline.values,
             timeline.series,
             timeline.steps,
             first_known(self.missing, timeline.first_row),
             timeline.observed(self.sizes.n_targets),
         )
+        every = np.arange(timeline.n_series)
+        return RowBuffer(rows, every, timeline.clock, self.sizes, device, given)

@@ -120,12 +120,11 @@ class PerSeriesMember(Member):
         fit = cls.fit_series(_without_profiles(series, profiles), sizes, whole)
         return cls(fit, effect, profiles, scaler.with_unseen(), of_mean)
 
-    def fitted_before(self, rows: FitRows) -> list[Self]:
+    def fitted_before(self, rows: FitRows) -> Self:
         """Return the same, fitted to the rows before a cut-off; seasons stay those of all rows."""
-        earlier = self.from_timeline(
+        return self.from_timeline(
             rows.timeline, rows.sizes, rows.scaler, of_mean=self.of_mean, whole=self.fit
         )
-        return [earlier]
 
     def forecast(
         self,

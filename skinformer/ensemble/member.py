@@ -92,13 +92,12 @@ class Member:
     def check_seconds(self, windows: Windows) -> None:
         """Raise ValueError if windows take longer than a forecaster of the user's may."""
 
-    def fitted_before(self, rows: FitRows) -> list[Self]:  # noqa: ARG002
-        """Return the same, fitted to the rows before a cut-off, in one or several ways.
+    def fitted_before(self, rows: FitRows) -> Self | None:  # noqa: ARG002
+        """Return the same, fitted to the rows before a cut-off; None where it learns nothing there.
 
-        Asked of a forecaster of single series that was weighed beside no other. There is none where
-        it learns nothing from these rows.
+        Asked of a forecaster of single series that was weighed beside no other.
         """
-        return []
+        return None
 
     def export(self) -> nn.Module | None:
         """Return the module that forecasts windows in a graph; None where there is none.

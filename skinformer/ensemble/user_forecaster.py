@@ -76,9 +76,9 @@ class UserForecaster(Member):
         """Return the same, fitted to all rows."""
         return self.from_source(self.source, rows, settings)
 
-    def fitted_before(self, rows: FitRows) -> list[Self]:
+    def fitted_before(self, rows: FitRows) -> Self | None:
         """Return the same, fitted to the rows before a cut-off, where it has a `fit`."""
-        return [self._fitted_to(rows)] if self.source.learns else []
+        return self._fitted_to(rows) if self.source.learns else None
 
     def _fitted_to(self, rows: FitRows) -> Self:
         """Return a copy for rows; where it has a `fit`, it is fitted to them, in units."""

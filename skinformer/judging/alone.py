@@ -10,8 +10,7 @@ from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.ensemble import Ensemble
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.head import Head
-from skinformer.ensemble.member import Member
-from skinformer.ensemble.windows import RowBuffer, Windows
+from skinformer.ensemble.windows import Windows
 from skinformer.judging.proof import Proof, Proved
 from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.scaling import Scaler
@@ -43,34 +42,30 @@ def prove_alone(
     origins = Origins(split, some.first_row[1:] - sizes.pred_len)
     if not origins.count:
         return None
-    # 2. The member, fitted to the rows before.
     rows = FitRows(
         some, sizes, scaler.of_series(chosen), split, origins, missing=None, seed=0
     )
-    before = rows.before_cutoff()
-    members: list[Member] = []
-    for name, member in ensemble.members.items():
-        if ensemble.weights_of(name).any():
-            members += member.fitted_before(before)
-    if not members:
-        return None
-    # 3. The forecasts of the better of them.
-    buffer = RowBuffer(
-        rows.as_segments(), np.arange(len(chosen)), some.clock, sizes, device
-    )
-    windows = Windows(buffer, origins.thinned(n_most // ensemble.cost))
-    proofs = [Proof.at(windows, rows, head) for _ in members]
-    errors = [
-        proof.error(proof.add(member))
-        for proof, member in zip(proofs, members, strict=True)
-    ]
-    best = int(np.argmin(errors))
-    proved = Proved.of(proofs[best], ensemble)
+    # 2. What the member forecasts that was fitted to the rows before.
+    windows = Windows(rows.as_buffer(device), origins.thinned(n_most // ensemble.cost))
+    proved = Proved.of(_prove(ensemble, windows, rows, head), ensemble)
     if proved is None:
         return None
+    # 3. The places of these windows among all rows.
     series = chosen[some.series_of(proved.origins)]
     in_all = timeline.find(series, some.steps_of(proved.origins))
     return replace(proved, origins=in_all)
+
+
+def _prove(ensemble: Ensemble, windows: Windows, rows: FitRows, head: Head) -> Proof:
+    """Let members that have learnt the rows before the cut-off forecast windows behind it."""
+    proof = Proof.at(windows, rows, head)
+    before = rows.before_cutoff()
+    for name, member in ensemble.members.items():
+        if ensemble.weights_of(name).any():
+            earlier = member.fitted_before(before)
+            if earlier is not None:
+                proof.add(earlier)
+    return proof
 
 
 def _last_rows(timeline: Timeline, pred_len: int) -> IntArray:

@@ -457,12 +457,5 @@ class EnsembleFit:
 
     @cached_property
     def _buffer(self) -> RowBuffer:
-        timeline = self.rows.timeline
-        return RowBuffer(
-            self.rows.as_segments(),
-            np.arange(timeline.n_series),
-            timeline.clock,
-            self.rows.sizes,
-            self.settings.device,
-            self.batches.training.source,
-        )
+        source = self.batches.training.source
+        return self.rows.as_buffer(self.settings.device, source)

@@ -96,11 +96,11 @@ class Proved:
 
     @classmethod
     def of(cls, proof: Proof | None, ensemble: Ensemble) -> Proved | None:
-        """Keep some windows, spread over those of a proof; None without any.
+        """Keep some windows, spread over those of a proof; None where nobody proved anything.
 
         ensemble: the members whose forecasts are kept.
         """
-        if proof is None or not len(proof.windows):
+        if proof is None or not proof.forecasts or not len(proof.windows):
             return None
         n_most = 256 // ensemble.cost
         kept = spread_places(len(proof.windows), n_most)

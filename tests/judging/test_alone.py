@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from blends import judged_members
 from flat_parameters import with_parts
 
 from skinformer import InformerRegressor
@@ -62,6 +63,16 @@ def test_the_last_rows_change_nothing_that_is_proved(monkeypatch):
     monkeypatch.setattr(Classical, "from_timeline", staticmethod(spy))
     proved_by(["classical"], months(3))
     assert seen == [39, 39 - 6]
+
+
+def test_no_candidate_that_has_seen_the_last_rows_is_proved(monkeypatch):
+    """Ridges that the series of a panel share are fitted to the rows before, too."""
+    judged = judged_members(monkeypatch)
+    model, proved = proved_by(["classical"], months(8))
+    assert proved is not None
+    final = model.ensemble_.members["classical"].fit.candidates
+    assert final.ridges is not None
+    assert judged["classical"].fit.candidates.ridges is not final.ridges
 
 
 def last_value(histories, horizon):
