@@ -14,7 +14,12 @@ from skinformer.classical.candidates import Sizes, candidate_names, forecast_can
 from skinformer.classical.dates import DateEffects, find_date_effects
 from skinformer.classical.judging import ErrorAccumulator, origin_distances
 from skinformer.classical.past import Past, begun
-from skinformer.classical.ridges import SharedRidges, fit_ridges, ridge_names
+from skinformer.classical.ridges import (
+    MOST_WINDOWS,
+    SharedRidges,
+    fit_ridges,
+    ridge_names,
+)
 from skinformer.classical.totals import find_totals
 from skinformer.classical.windows import UnitWindows, padded
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
@@ -260,8 +265,9 @@ def fit_classical(rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> Classical
     Returns
     -------
     ClassicalFit
-        Cost: a forecast of every series by every candidate at 8 to 24 origins, and as many fits of
-        ridges on at most 8192 windows each. Memory: some numbers per series and candidate.
+        Cost: a forecast of every series by every candidate at 8 to 24 origins, and at most as many
+        fits of ridges on at most `MOST_WINDOWS` windows each. Memory: some numbers per series and
+        candidate.
     """
     judged = _JudgedRows(rows, sizes, of_mean=of_mean)
     n_series = len(judged.end)
@@ -273,11 +279,20 @@ def fit_classical(rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> Classical
     distances = origin_distances(sizes.pred_len, n_series)
     distances = distances[: share.of(len(distances), least=3)]
     last = judged.end_before_rest(distances[-1])
+    ends = _ends_of_ridges(distances, judged.rows_that_ridges_may_miss())
+    end = None
     for n_judged, distance in enumerate(distances):
         if n_judged > 0 and share.must_stop():
             break
         origin = np.maximum(last - distance, judged.begin)
-        judged.add_errors(errors, origin)
+        some = judged.known_around(origin)
+        if not len(some):
+            continue
+        if ends[distance] != end:
+            end = ends[distance]
+            learnt = np.maximum(last - end, judged.begin)
+            candidates = judged.candidates_before(learnt)
+        judged.add_errors(errors, candidates, some, origin)
 
     # 2. What they forecast in the end is compared with how far the series went.
     some = np.flatnonzero(errors.total > 0)
@@ -354,12 +369,26 @@ class _JudgedRows:
             )
         return Candidates(self.sizes, ridges, self.of_mean, self.has_totals)
 
-    def add_errors(self, errors: ErrorAccumulator, origin: IntArray) -> None:
-        """Add errors of candidates that have learnt the rows before the origin of each series."""
-        some = self.known_around(origin)
-        if not len(some):
-            return
-        candidates = self.candidates_before(origin)
+    def rows_that_ridges_may_miss(self) -> int:
+        """Return how many rows before an origin shared ridges need not learn.
+
+        A twentieth of the rows of a series, where ridges learn from some of the windows anyway.
+        """
+        n_rows = self.end - self.begin
+        sizes = self.sizes
+        n_windows = np.maximum(n_rows - sizes.ridge_rows - sizes.pred_len, 0).sum()
+        if n_windows <= MOST_WINDOWS:
+            return 0
+        return int(np.median(n_rows)) // 20
+
+    def add_errors(
+        self,
+        errors: ErrorAccumulator,
+        candidates: Candidates,
+        some: IntArray,
+        origin: IntArray,
+    ) -> None:
+        """Add errors of candidates, which learnt no rows behind the origin of each series."""
         for series, past, forecast in self.forecasts(candidates, some, origin):
             truth = self.truths(series, origin)
             errors.add(series, forecast, truth, past.recent_level)
@@ -405,6 +434,23 @@ class _JudgedRows:
         is_known = rows.known[seen] & real_rows(length, seq_len)
         values = np.where(is_known, rows.values[seen], np.nan)
         return Past(values, wall)
+
+
+def _ends_of_ridges(distances: list[int], n_missed: int) -> dict[int, int]:
+    """Return for each distance of an origin the one, as far or farther, where its ridges end.
+
+    n_missed: rows between both, at most.
+
+    >>> _ends_of_ridges([4, 8, 12], 5)
+    {12: 12, 8: 12, 4: 4}
+    """
+    ends: dict[int, int] = {}
+    end = distances[-1]
+    for distance in reversed(distances):
+        if end - distance > n_missed:
+            end = distance
+        ends[distance] = end
+    return ends
 
 
 def _joint(forecast: Float64Array, weights: Float32Array) -> Float64Array:

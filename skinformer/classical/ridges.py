@@ -6,7 +6,7 @@ the last season. Windows that nothing explains count little, so one series speak
 """
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,6 +23,8 @@ from skinformer.timeline.windows import Origins, pasts, real_rows
 
 #: Strengths of the ridge, in mean squares of a feature.
 RIDGE_STRENGTHS = (0.003, 0.03, 0.3)
+#: Windows that ridges of a look-back learn from, at most.
+MOST_WINDOWS = 8192
 _FEWEST_WINDOWS = 16  # below which there is none
 _ANCHORS = ("drift", "season")
 _SCALES = ("", "log ")
@@ -153,11 +155,11 @@ def fit_ridges(
 
     of_mean: whether squared errors are to be least; else nearly absolute ones.
 
-    Cost: 8192 windows per look-back at most, however many series there are.
+    Cost: `MOST_WINDOWS` windows per look-back at most, however many series there are.
     """
     shared = SharedRidges(sizes, {}, of_mean)
     pred_len = sizes.pred_len
-    n_most = current_share().of(8192, least=1024)
+    n_most = current_share().of(MOST_WINDOWS, least=1024)
     for rows in look_backs(sizes.ridge_rows, sizes.period):
         origins = Origins(begin + rows, end - pred_len)
         origin = origins.thinned(n_most)
@@ -210,14 +212,21 @@ def _learn(
     is_real = scaled.unit >= 1e-6 * spread
     # The last row's distance is 0.
     distance = scaled.distance[:, 1 - rows :] * is_real
-    for anchor, forecast in scaled.anchors.items():
-        residual = (future - forecast) / scaled.unit * is_real
-        if shared.of_mean:
-            weight = np.full(len(residual), 1 / len(residual))
-        else:
+    residuals = {
+        anchor: (future - forecast) / scaled.unit * is_real
+        for anchor, forecast in scaled.anchors.items()
+    }
+    if shared.of_mean:
+        # Windows count the same, whichever anchor their forecast leaves.
+        weight = np.full(len(windows), 1 / len(windows))
+        maps = _ridges(distance, [*residuals.values()], weight, RIDGE_STRENGTHS)
+    else:
+        maps = []
+        for residual in residuals.values():
             weight = _weights_of_least_absolute(distance, residual)
-        maps = _ridge(distance, residual, weight, RIDGE_STRENGTHS)
-        shared.maps[scale, anchor, rows] = maps
+            maps += _ridges(distance, [residual], weight, RIDGE_STRENGTHS)
+    for anchor, of_anchor in zip(residuals, maps, strict=True):
+        shared.maps[scale, anchor, rows] = of_anchor
 
 
 def _weights_of_least_absolute(
@@ -227,8 +236,8 @@ def _weights_of_least_absolute(
     middle_strength = RIDGE_STRENGTHS[1:2]
     weight = _robust_weights(residual)
     for _ in range(2):
-        [maps] = _ridge(distance, residual, weight, middle_strength)
-        weight = _robust_weights(residual - distance @ maps)
+        [maps] = _ridges(distance, [residual], weight, middle_strength)
+        weight = _robust_weights(residual - distance @ maps[0])
     return weight
 
 
@@ -240,14 +249,15 @@ def _robust_weights(residual: Float64Array) -> Float64Array:
     return weight / weight.sum()
 
 
-def _ridge(
+def _ridges(
     features: Float64Array,
-    residual: Float64Array,
+    residuals: Sequence[Float64Array],
     weight: Float64Array,
     strengths: Iterable[float],
-) -> Float64Array:
-    """Return the maps of strengths, (n_strengths, n_features, pred_len)."""
+) -> list[Float64Array]:
+    """Return for each residual the maps of strengths, (n_strengths, n_features, pred_len)."""
     weighted = (features * weight[:, None]).T
     gram = product(weighted, features)
-    cross = product(weighted, residual)
-    return ridge_maps(gram, cross, strengths)
+    crosses = [product(weighted, residual) for residual in residuals]
+    maps = ridge_maps(gram, np.concatenate(crosses, axis=1), strengths)
+    return np.split(maps, len(crosses), axis=2)

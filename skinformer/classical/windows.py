@@ -113,9 +113,11 @@ def unit_of(past: Float64Array, length: IntArray, period: int) -> Float64Array:
     """
     lag = np.where(length > period, period, 1)
     n_rows = past.shape[1]
-    before = np.maximum(np.arange(n_rows) - lag[:, None], 0)
-    earlier = np.take_along_axis(past, before, axis=1)
-    change = np.abs(past - earlier)
+    change = np.zeros_like(past)
+    for some_lag in np.unique(lag):
+        some = lag == some_lag
+        rows = past if some.all() else past[some]
+        change[some, some_lag:] = np.abs(rows[:, some_lag:] - rows[:, :-some_lag])
     n_changes = length - lag
     total = (change * real_rows(n_changes, n_rows)).sum(axis=1)
     unit = total / np.maximum(n_changes, 1)

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from skinformer.classical import fit as fitting
 from skinformer.classical.candidates import Sizes
 from skinformer.classical.fit import SeriesRows, fit_classical
 from skinformer.classical.judging import ErrorAccumulator, origin_distances
@@ -221,6 +222,34 @@ def test_final_forecasts_are_those_from_the_end_and_go_from_the_last_rows(monkey
     change = np.sqrt((np.diff(past) ** 2).mean())
     np.testing.assert_allclose(leaps[0, drift], beyond / change)
     np.testing.assert_allclose(forecast[0, fit.names.index("season 12")], past[-12:])
+
+
+@pytest.fixture
+def ridge_ends(monkeypatch):
+    """Record the rows behind the last one that shared ridges learn, a fit after the other."""
+    ends = []
+
+    def spy(values, begin, end, *sizes, **loss):
+        ends.append(end)
+        return fit_ridges(values, begin, end, *sizes, **loss)
+
+    monkeypatch.setattr(fitting, "fit_ridges", spy)
+    return ends
+
+
+def test_ridges_of_many_windows_serve_several_origins(ridge_ends, entries):
+    """Of 14,880 windows 8,192 are learnt: one more row of a series changes next to nothing."""
+    rng = np.random.default_rng(0)
+    fitted([rng.normal(size=400) for _ in range(40)])
+    # The final ones, and those behind which 24 and 3 origins lie: a twentieth of 400 rows.
+    first_ends = [int(end[0]) for end in ridge_ends]
+    assert first_ends == [400, 397, 376]
+    assert len(entries) == 24
+
+
+def test_ridges_of_few_windows_learn_all_rows_before_each_origin(ridge_ends):
+    fitted(PANEL)
+    assert len(ridge_ends) == 1 + 24
 
 
 def test_walks_of_one_season_are_not_forecast_to_repeat_it():

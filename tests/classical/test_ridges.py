@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from skinformer.classical import ridges as ridges_module
 from skinformer.classical.candidates import Sizes
 from skinformer.classical.means import mean_log_shift
 from skinformer.classical.past import Past
 from skinformer.classical.ridges import fit_ridges, look_backs, ridge_names, scaled_as
-from skinformer.classical.windows import unit_of
+from skinformer.classical.windows import ridge_maps, unit_of
 from skinformer.timeline.windows import pasts
 
 SIZES = Sizes(seq_len=16, pred_len=3, seasons=(4,), ridge_rows=16, period=4)
@@ -129,6 +130,27 @@ def test_the_unit_is_not_blown_up_by_a_trend():
     past = 5.0 * np.arange(40)[None]
     np.testing.assert_allclose(unit_of(past, np.array([40]), 1), 5)
     np.testing.assert_allclose(unit_of(past, np.array([40]), 4), 20)
+
+
+def test_the_unit_of_a_window_goes_by_its_own_length():
+    """Windows of a season at most are measured by neighbours, and padding counts nowhere."""
+    past = np.array([[7.0, 7.0, 1.0, 2.0, 4.0], [0.0, 1.0, 3.0, 2.0, 5.0]])
+    np.testing.assert_allclose(unit_of(past, np.array([3, 5]), 3), [1.5, 3.0])
+
+
+def test_what_windows_are_made_of_is_multiplied_once_for_both_anchors(monkeypatch):
+    """Means weigh all windows alike: the same equations for both, with other right sides."""
+    solved = []
+
+    def spy(gram, cross, strengths):
+        solved.append(cross.shape[1])
+        return ridge_maps(gram, cross, strengths)
+
+    monkeypatch.setattr(ridges_module, "ridge_maps", spy)
+    values, begin, end = panel([1.0, 2.0])
+    fit = fit_ridges(values, begin, end, SIZES, of_mean=True)
+    n_fitted = len({(scale, rows) for scale, _, rows in fit.maps})
+    assert solved == [2 * SIZES.pred_len] * n_fitted
 
 
 def test_windows_of_garbage_hardly_move_the_shared_maps():
