@@ -272,7 +272,7 @@ def quickstart():
 
 
 def coverage():
-    _, ax = plt.subplots(figsize=(4, 4))
+    _, ax = plt.subplots(figsize=(3.6, 3.6))
     return CoverageDisplay.from_predictions(table("result"), ax=ax)
 
 
@@ -341,8 +341,6 @@ def attention():
     display = AttentionDisplay.from_maps(maps, ax=list(heads.ravel()))
     for ax in heads.ravel():
         ax.label_outer()
-        for axis in (ax.xaxis, ax.yaxis):
-            axis.get_offset_text().set_visible(False)  # the year, over the labels
     return display
 
 
@@ -361,8 +359,9 @@ def crowd():
         )
         for name, line in each.groupby("model", sort=False):
             ax.plot(line["forecast"], line["came"], "s-", ms=4, lw=1.2, label=name)
-        ax.set(title=label, xlabel="forecast probability")
-    panels[0].set_ylabel("share that came")
+        ax.set_title(label, fontsize="medium")
+        ax.set_xlabel("forecast probability")
+    panels[0].set_ylabel("observed frequency")
     panels[0].figure.legend(
         *panels[0].get_legend_handles_labels(),
         loc="outside upper center",

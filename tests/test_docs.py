@@ -413,29 +413,27 @@ def adapters():
     for path in sorted((ROOT / "skinformer/beside").glob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for node in tree.body:
-            if isinstance(node, ast.ClassDef) and initialiser_of(node):
+            if isinstance(node, ast.ClassDef) and node.name.endswith("Forecaster"):
                 found[path.stem] = node
     return found
 
 
-def initialiser_of(node):
-    """Return the `__init__` of a class, None for one that inherits it."""
-    methods = (each for each in node.body if getattr(each, "name", "") == "__init__")
-    return next(methods, None)
+def defaults_of(adapter):
+    """Return the default of each parameter as a table writes it, "" for none.
 
-
-def defaults_of(arguments):
-    """Return the default of each parameter as a table writes it, "" for none."""
-    positional = [argument.arg for argument in arguments.args[1:]]
-    given = [ast.literal_eval(value) for value in arguments.defaults]
-    written = [""] * (len(positional) - len(given)) + [code_of(v) for v in given]
-    by_name = {
-        argument.arg: code_of(ast.literal_eval(value))
-        for argument, value in zip(
-            arguments.kwonlyargs, arguments.kw_defaults, strict=True
-        )
+    Parameters are the fields of a dataclass, or the arguments of an `__init__`.
+    """
+    fields = [each for each in adapter.body if isinstance(each, ast.AnnAssign)]
+    named = {each.target.id: each.value for each in fields if each.target.id != "_"}
+    for method in adapter.body:
+        if getattr(method, "name", "") == "__init__":
+            arguments = method.args.args[1:]
+            named = dict(zip(arguments, method.args.defaults, strict=True))
+            named = {argument.arg: value for argument, value in named.items()}
+    return {
+        name: "" if value is None else code_of(ast.literal_eval(value))
+        for name, value in named.items()
     }
-    return dict(zip(positional, written, strict=True)) | by_name
 
 
 def code_of(value):
@@ -452,7 +450,7 @@ def test_the_page_of_adapters_tells_their_parameters():
             told[section.partition("\n")[0]] = module, dict(rows)
     assert len(told) == 8
     assert told == {
-        adapter.name: (module, defaults_of(initialiser_of(adapter).args))
+        adapter.name: (module, defaults_of(adapter))
         for module, adapter in adapters().items()
     }
 

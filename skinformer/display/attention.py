@@ -153,19 +153,12 @@ class AttentionDisplay(Display):
             mesh = _draw_head(each, attention, head, brightest)
         if ax is None:
             self.figure_.suptitle(_title(attention), fontsize="medium")
-            _hide_inner_labels(axes)
+            for each in axes:
+                each.label_outer()
         even = 1 / attention.visible.shape[1]
         label = f"attention weight ({even:.2g} if even)"
         self.figure_.colorbar(mesh, ax=axes, pad=0.01, extend="max", label=label)
         return self
-
-
-def _hide_inner_labels(axes: list[Axes]) -> None:
-    """Hide the labels of axes that have neighbours, and all years, which are in the title."""
-    for ax in axes:
-        ax.label_outer()
-        ax.xaxis.get_offset_text().set_visible(False)
-        ax.yaxis.get_offset_text().set_visible(False)
 
 
 def _heads_in_rows(n_heads: int) -> Any:

@@ -178,7 +178,7 @@ class ContributionDisplay(Display):
         if kind == "waterfall":
             _draw_waterfall(ax, self.drawn_, with_unit(self.target, self.unit))
         else:
-            label = f"given to {self.target or 'the forecast'}"
+            label = f"contribution to {self.target or 'the forecast'}"
             _draw_heatmap(ax, self.drawn_.iloc[:, 1:], with_unit(label, self.unit))
         return self
 

@@ -50,7 +50,7 @@ class TrainingDisplay(Display):
     >>> epochs = {"epoch": [1, 2], "loss": [3.0, 2.0], "validation_loss": [3.0, 2.5]}
     >>> display = TrainingDisplay(pd.DataFrame(epochs)).plot()
     >>> display.ax_.get_xlabel()
-    'epoch; dashed: 2, of the lowest loss'
+    'epoch (dashed: 2, with the lowest loss)'
     """
 
     def __init__(self, history: DataFrame, *, trust: float | None = None) -> None:
@@ -112,10 +112,10 @@ class TrainingDisplay(Display):
         self.lines_ = draw_groups(ax, losses, "loss, in standardised units", across=())
         best_epoch: Any = losses.iloc[:, -1].idxmin()
         ax.axvline(best_epoch, color=ink(ax), lw=1, ls="--")
-        label = f"epoch; dashed: {best_epoch}, of the lowest loss"
+        label = f"epoch (dashed: {best_epoch}, with the lowest loss)"
         if self.trust is not None:
             label += (
-                f"\nThe forecast takes {self.trust:.0%} of the network's correction."
+                f"\nThe forecast uses {self.trust:.0%} of the network's correction."
             )
         ax.set_xlabel(label)
         return self

@@ -214,7 +214,7 @@ class CoverageDisplay(BacktestDisplay):
         ImportError
             If matplotlib is not installed.
         """
-        label = "share of actual values inside"
+        label = "coverage: share of actual values inside"
         if self.by is not None:
             (ax,) = self._take_axes(ax, (7, 4))
             self.lines_ = self._draw_groups(ax, label)
@@ -222,12 +222,12 @@ class CoverageDisplay(BacktestDisplay):
         (ax,) = self._take_axes(ax, (5, 5))
         table = self.reached.pivot_table("reached", "nominal", "result", sort=False)
         self.lines_ = draw_groups(
-            ax, table, f"reached: {label}", across=(), percent=True
+            ax, table, f"observed {label}", across=(), percent=True
         )
         ax.axline((0, 0), slope=1, color=ink(ax), lw=1, ls="--")
         ticks = np.linspace(0, 1, 6)
         ax.set(xlim=(0, 1), ylim=(0, 1), xticks=ticks, aspect="equal")
-        ax.set_xlabel(f"nominal (dashed): {label}")
+        ax.set_xlabel("nominal coverage (dashed line)")
         ax.xaxis.set_major_formatter("{x:.0%}")
         return self
 
@@ -245,7 +245,7 @@ class CoverageDisplay(BacktestDisplay):
             table.columns = (100 * table.columns).map("{:g}% nominal".format)
         nominal = reached["nominal"].unique()
         return draw_groups(
-            ax, table, f"{label}; dashed: nominal", nominal, percent=True
+            ax, table, f"{label} (dashed: nominal)", nominal, percent=True
         )
 
 

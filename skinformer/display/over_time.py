@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def rule_times(axis: Axis, index: Index) -> None:
-    """Label an axis of time: local dates, each day with its month, the year once at the end.
+    """Label an axis of time: local dates, each day with its month, the year in the axis' label.
 
     >>> import pandas as pd
     >>> from matplotlib.figure import Figure
@@ -28,7 +28,9 @@ def rule_times(axis: Axis, index: Index) -> None:
     >>> axis.get_label_text()
     'time (Asia/Tokyo)'
     """
-    from matplotlib import dates
+    from matplotlib.dates import AutoDateLocator
+
+    from skinformer.display.dates import DateFormatter
 
     zone = getattr(index, "tz", None)
     label = "time" if index.name is None else index.name
@@ -38,18 +40,11 @@ def rule_times(axis: Axis, index: Index) -> None:
     most = min(max(axis.get_tick_space() * 3 // 5, 4), 10)
     # Two units, such as days, are 48 of the smaller one, which are drawn by twelves at most.
     fewest = min((most - 1) // 2, 4)
-    locator = dates.AutoDateLocator(  # type: ignore[no-untyped-call]
+    locator = AutoDateLocator(  # type: ignore[no-untyped-call]
         tz=zone, minticks=fewest, maxticks=most
     )
-    formatter = dates.ConciseDateFormatter(  # type: ignore[no-untyped-call]
-        locator,
-        tz=zone,
-        formats=["%Y", "%b", "%d %b", "%H:%M", "%H:%M", "%S.%f"],
-        zero_formats=["", "%Y", "%d %b", "%d %b", "%H:%M", "%H:%M"],
-        offset_formats=["", "", "%Y", "%Y", "%Y-%m-%d", "%Y-%m-%d"],
-    )
     axis.set_major_locator(locator)
-    axis.set_major_formatter(formatter)
+    axis.set_major_formatter(DateFormatter(axis, locator, zone))
 
 
 def _break_at_gaps(table: Series | DataFrame) -> tuple[Index, Float64Array]:

@@ -136,7 +136,7 @@ class ResidualDisplay(BacktestDisplay):
         """
         self.axes_ = np.array(self._take_axes(ax, (10, 6), 3, "tt;ha"))
         over_time, histogram, memory = self.axes_
-        label = "actual less forecast"
+        label = "actual minus forecast"
         if self.target is not None:
             label += f", {self.target}"
         label = with_unit(label, self.unit)

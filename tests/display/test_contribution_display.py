@@ -73,7 +73,7 @@ def test_colours_over_time_are_what_each_gives(reasons, pyplot):
         )
         assert mesh.get_clim() == (-mesh.get_clim()[1], mesh.get_clim()[1])
         np.testing.assert_allclose(mesh.cmap(0.5)[:3], ax.get_facecolor()[:3], atol=0.1)
-        assert bar.get_ylabel().replace("\n", " ") == "given to load (people)"
+        assert bar.get_ylabel().replace("\n", " ") == "contribution to load (people)"
 
 
 def test_a_fit_is_explained_and_drawn(fitted, hours, pyplot):

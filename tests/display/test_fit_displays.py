@@ -51,7 +51,7 @@ def test_losses_are_those_of_the_history(fitted, texts):
     np.testing.assert_array_equal(losses[0], fitted.history_["loss"])
     np.testing.assert_array_equal(losses[1], fitted.history_["validation_loss"])
     best = int(fitted.history_["validation_loss"].idxmin()) + 1
-    assert f"dashed: {best}, of the lowest loss" in display.ax_.get_xlabel()
+    assert f"dashed: {best}, with the lowest loss" in display.ax_.get_xlabel()
     assert texts(display.ax_) == ["training", "validation"]
     assert set(display.ax_.lines[2].get_xdata()) == {best}
 
@@ -59,7 +59,7 @@ def test_losses_are_those_of_the_history(fitted, texts):
 def test_trust_is_told(fitted):
     """A loss that falls is no use if the forecast takes nothing of it."""
     display = TrainingDisplay.from_estimator(make_pipeline("passthrough", fitted))
-    told = f"takes {trust(fitted):.0%} of the network's correction."
+    told = f"uses {trust(fitted):.0%} of the network's correction."
     assert display.ax_.get_xlabel().endswith(told)
 
 
@@ -70,7 +70,7 @@ def test_without_held_out_rows_there_is_one_loss(hours):
     )
     display = TrainingDisplay.from_estimator(model.fit(hours[:100]))
     assert [line.get_label() for line in display.lines_] == ["training"]
-    assert display.ax_.get_xlabel() == "epoch; dashed: 2, of the lowest loss"
+    assert display.ax_.get_xlabel() == "epoch (dashed: 2, with the lowest loss)"
 
 
 def test_a_network_that_was_not_trained_has_no_course(short_panel):

@@ -85,21 +85,46 @@ def test_ticks_show_local_time(pyplot):
     locator = display.ax_.xaxis.get_major_locator()
     ticks = [matplotlib.dates.num2date(tick, tz=hours.tz) for tick in locator()]
     assert {tick.hour for tick in ticks} <= {0, 6, 12, 18}
-    assert display.ax_.get_xlabel() == "time (Pacific/Auckland)"
+    assert display.ax_.get_xlabel() == "time (Pacific/Auckland), 2024"
+
+
+def test_the_year_is_in_the_label_of_the_times(pyplot):
+    """At the end of a short axis it stood over the label."""
+    days = pd.date_range("2024-03-01", periods=30, freq="D", tz="Pacific/Auckland")
+    figure = pyplot.figure(figsize=(2.5, 2), layout="constrained")
+    actual = pd.Series(1.0, index=days)
+    ax = figure.subplots()
+    ForecastDisplay.from_predictions(actual, np.ones(30), ax=ax)
+    figure.canvas.draw()
+    assert ax.get_xlabel() == "time (Pacific/Auckland), 2024"
+    assert ax.xaxis.get_offset_text().get_text() == ""
+
+
+def test_a_label_of_the_user_stays(pyplot):
+    """The year then stands where matplotlib writes it."""
+    days = pd.date_range("2024-03-01", periods=30, freq="D")
+    display = ForecastDisplay.from_predictions(pd.Series(1.0, index=days), np.ones(30))
+    display.ax_.set_xlabel("day of delivery")
+    display.figure_.canvas.draw()
+    assert display.ax_.get_xlabel() == "day of delivery"
+    assert display.ax_.xaxis.get_offset_text().get_text() == "2024"
 
 
 @pytest.mark.parametrize(
-    "index",
-    [pd.RangeIndex(3), pd.period_range("2024-01", periods=3, freq="M")],
+    ("index", "label"),
+    [
+        (pd.RangeIndex(3), "time"),
+        (pd.period_range("2024-01", periods=3, freq="M"), "time, 2024"),
+    ],
     ids=["integers", "periods"],
 )
-def test_other_indexes_are_drawn(index):
+def test_other_indexes_are_drawn(index, label):
     """Whatever an estimator takes as time."""
     display = ForecastDisplay.from_predictions(
         pd.Series([1.0, 2.0, 3.0], index=index), np.ones(3)
     )
     display.figure_.canvas.draw()
-    assert display.ax_.get_xlabel() == "time"
+    assert display.ax_.get_xlabel() == label
     assert display.ax_.get_ylabel() == "value"
 
 

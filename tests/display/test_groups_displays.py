@@ -132,7 +132,7 @@ def test_coverage_by_step_is_drawn_beside_what_was_requested(result):
     assert set(requested.get_ydata()) == {0.8}
     assert requested.get_linestyle() == "--"
     label = " ".join(display.ax_.get_ylabel().split())
-    assert label == "share of actual values inside; dashed: nominal"
+    assert label == "coverage: share of actual values inside (dashed: nominal)"
 
 
 def test_several_results_are_drawn_by_their_widest_interval(result, texts):

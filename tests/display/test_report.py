@@ -159,12 +159,11 @@ def test_sentences_and_tables_hold_the_numbers(tmp_path):
         write_report(tmp_path / "r.html", results, unit="MW").read_text("utf-8")
     ).text
     for said in (
-        "model forecast the time from 2024-01-01 to 2024-01-02 23:00. Origins: 2; steps ahead: 1",
-        "On average a forecast of load is off by 2 MW, or 20% of the "
-        "average size of the actual values.",
-        "The mean of forecast less actual value is 2 MW.",
-        "Its errors are 50% smaller than those of last week, which is off by 4 MW.",
-        "There are too few origins, or they overlap too much, to test that.",
+        "forecasts by model from 2024-01-01 to 2024-01-02 23:00. They were made from 2 origins,",
+        "The mean absolute error of load is 2 MW, or 20% of the mean size of the actual values.",
+        "The mean of forecast minus actual value is 2 MW.",
+        "The error is 50% smaller than that of last week, which is 4 MW.",
+        "cannot be tested: there are too few origins, or their forecasts overlap too much.",
         "The 80% prediction interval contained 100% of actual values: it is wider than needed. "
         "It is 2.5 MW wide",
         "forecaster MAE WAPE RMSE bias skill Diebold–Mariano p-value coverage width model 2 20%",
@@ -175,21 +174,21 @@ def test_sentences_and_tables_hold_the_numbers(tmp_path):
 @pytest.mark.parametrize(
     ("held", "verdict"),
     [
-        ([0.8] * 14, "80% of actual values: it is as promised."),
-        ([1.0, 0.6] * 7, "80% of actual values: it is as promised."),
+        ([0.8] * 14, "80% of actual values: it is as requested."),
+        ([1.0, 0.6] * 7, "80% of actual values: it is as requested."),
         (
             [1.0, 0.7] * 7,
-            "85% of actual values: it is wider than needed, but by no more than chance may bring.",
+            "85% of actual values: it is wider than needed, but this may be due to chance.",
         ),
         ([0.9, 0.8] * 7, "85% of actual values: it is wider than needed. It"),
         ([0.6, 0.7] * 7, "65% of actual values: it is too narrow. It"),
         (
             [0.2, 1.0] * 7,
-            "60% of actual values: it is too narrow, but by no more than chance may bring.",
+            "60% of actual values: it is too narrow, but this may be due to chance.",
         ),
         (
             [0.5],
-            "50% of actual values: it is too narrow, but by no more than chance may bring.",
+            "50% of actual values: it is too narrow, but this may be due to chance.",
         ),
     ],
 )
@@ -243,7 +242,7 @@ def test_unknown_truths_have_no_part(tmp_path):
     runs.loc[:5, "actual"] = np.nan
     text = Page(write_report(tmp_path / "r.html", runs).read_text("utf-8")).text
     assert "Left out because an actual value or a forecast is missing: 6." in text
-    assert "is off by 2.14, or 21.4%" in text
+    assert "is 2.14, or 21.4%" in text
 
 
 @pytest.mark.slow
@@ -253,8 +252,8 @@ def test_a_missing_forecast_is_left_out_of_all(tmp_path):
     naive.loc[:11, "forecast"] = np.nan
     results = {"model": halves(), "naive": naive}
     text = Page(write_report(tmp_path / "r.html", results).read_text("utf-8")).text
-    assert "is off by 2.33" in text
-    assert "Its errors are 0% smaller than those of naive, which is off by 2.33" in text
+    assert "is 2.33, or" in text
+    assert "The error is 0% smaller than that of naive, which is 2.33" in text
     nothing = {"model": halves(), "naive": halves().assign(forecast=np.nan)}
     with pytest.raises(
         ValueError, match=r"results have no row with an actual value and all forecasts"
@@ -285,7 +284,7 @@ def test_backtests_of_every_kind_have_a_report(kind, tmp_path):
         result = result.assign(**{"q0.5": 10.0})
     page = Page(write_report(tmp_path / "r.html", result).read_text("utf-8"))
     assert len(page.pictures) >= 2
-    assert "coverage" not in page.text.partition("Words")[0]  # of no range
+    assert "coverage" not in page.text.partition("Terms")[0]  # of no range
 
 
 def test_settings_name_versions_and_parameters(tmp_path):

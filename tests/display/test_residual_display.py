@@ -14,7 +14,7 @@ def test_residuals_are_actual_less_forecast(result):
     """In this order, that a forecast too low has a residual above zero."""
     display = ResidualDisplay.from_predictions(result, unit="MW")
     np.testing.assert_array_equal(display.ax_.lines[0].get_ydata(), -result["forecast"])
-    label = "actual less forecast, load (MW)"
+    label = "actual minus forecast, load (MW)"
     assert display.axes_[1].get_xlabel() == label
     assert " ".join(display.ax_.get_ylabel().split()) == label
     assert len(display.axes_) == 3

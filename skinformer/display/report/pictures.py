@@ -135,7 +135,7 @@ def _residuals(facts: TargetFacts) -> str:
         rows.tail(most_rows), unit=facts.unit, ax=list(axes.values())
     )
     text = (
-        "Actual less forecast: over time, their distribution, and how alike neighbours are; of "
+        "Actual minus forecast: over time, their distribution, and their autocorrelation; of "
         f"many series the worst {n_worst}."
     )
     return _embed("Residuals", text, display)
