@@ -59,26 +59,20 @@ def _without_closures(model: FittedState, table: Table, settings: FitSettings) -
     if settings.head.in_units:
         closures = Closures.of(table, len(model.roles_.past))
     model._closures_ = closures
-    return replace(table, unused=closures.in_rows(table)).without_unused()
+    return table.without_unused(closures.in_rows(table))
 
 
 def _without_incomplete(
     model: FittedState, table: Table, found: list[Incomplete]
 ) -> Table:
     """Take targets of last periods that are not complete as missing, and warn of them."""
-    column, label = _names_of(model, table, found[0])
+    first = found[0]
+    column, label = _names_of(model, table, first)
+    is_panel = model.series_ is not None
     warn_of_incomplete(
-        len(found),
-        found[0].value,
-        found[0].expected,
-        column,
-        label,
-        is_panel=model.series_ is not None,
+        len(found), first.value, first.expected, column, label, is_panel=is_panel
     )
-    unused = _unused(table)
-    for incomplete in found:
-        unused[incomplete.row, incomplete.column] = True
-    return replace(table, unused=unused).without_unused()
+    return table.without([(each.row, each.column) for each in found])
 
 
 def _without_hung(model: FittedState, table: Table) -> Table:
@@ -89,24 +83,14 @@ def _without_hung(model: FittedState, table: Table) -> Table:
     first = found[0]
     column, label = _names_of(model, table, first)
     warn_of_hung(len(found), first.stop - first.row, first.value, column, label)
-    unused = _unused(table)
-    for hung in found:
-        unused[hung.row : hung.stop, hung.column] = True
-    return replace(table, unused=unused).without_unused()
-
-
-def _unused(table: Table) -> BoolArray:
-    """Return a copy of the marks of targets that are not used."""
-    if table.unused is not None:
-        return table.unused.copy()
-    return table.no_marks()
+    return table.without([(slice(hung.row, hung.stop), hung.column) for hung in found])
 
 
 def clean_later_rows(model: FittedState, table: Table) -> tuple[Table, OutlierBounds]:
     """Clean rows after the fit; return also the bounds to go by once they are history."""
     closed = model._closures_.in_rows(table)
     given = table
-    table = replace(table, unused=closed).without_unused()
+    table = table.without_unused(closed)
     explained = model._reasons_.in_rows(table)
     table, bounds, outliers = model._outlier_bounds_.clean(
         table, model.timeline_, explained

@@ -18,7 +18,7 @@ from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import Clock, join_series
 from skinformer.timeline.timeline import Table
 from skinformer.validation.arguments import check_horizon
-from skinformer.validation.rows import check_after_context
+from skinformer.validation.rows import check_after_context, warn_of_skipped_steps
 
 
 class _ForecastOrigins(NamedTuple):
@@ -43,12 +43,19 @@ class RequestMixin(FittedState):
         table = read_prediction(self, rows, fitted_rows(self))
         return clean_later_rows(self, self.reader_.one_hot(table))[0]
 
+    def _place(self, table: Table, observed: Observed) -> tuple[Placement, Observed]:
+        """Place rows; warn of steps between them without a row, where training had none."""
+        placed = self._forecaster.place(table, observed)
+        if not self._may_skip_:
+            warn_of_skipped_steps(table, self.timeline_, self.roles_)
+        return placed
+
     def _requested_rows(self, X: Any) -> RequestedSteps:
         """Place the rows of X."""
         forecaster = self._forecaster
         table = self._read_prediction(X)
         check_after_context(table, self.timeline_, self.timeline_.forecast_from)
-        place, observed = forecaster.place(table, forecaster.observe(table))
+        place, observed = self._place(table, forecaster.observe(table))
         observed = observed.without(table.outliers)
         return RequestedSteps(
             observed, observed.segment, table.steps, place, table.clock
@@ -110,7 +117,7 @@ class RequestMixin(FittedState):
         observed = forecaster.observe(table)
         table, observed = future.without_early(table, observed, history)
         check_after_context(table, history, history.first_step)
-        place, observed = forecaster.place(table, observed)
+        place, observed = self._place(table, observed)
         place = future.after_observed(place, observed, self.sizes_.n_targets)
         observed = observed.without(table.outliers)
         observed = future.without_later(observed, place, self.sizes_)

@@ -189,7 +189,7 @@ def _check_known_to_end(table: Table, roles: Roles) -> None:
     if all(missing is None for missing in holes):
         return
     # 1. Rows to forecast: those of each series behind its last target.
-    is_ahead = _is_behind(table, _has_target(table))
+    is_ahead = _is_behind(table, table.has_target)
     n_ahead = np.bincount(table.series, is_ahead)
     # 2. Those of them behind the last value of a column.
     longest_holes = roles.longest_holes or (0,) * len(roles.known)
@@ -202,15 +202,6 @@ def _check_known_to_end(table: Table, roles: Roles) -> None:
         is_lacking &= ends[table.series]
         if is_lacking.any():
             _raise_ended(roles.source_of(name), table, is_lacking)
-
-
-def _has_target(table: Table) -> BoolArray:
-    """Return which rows have a value of a target."""
-    has_target = np.zeros(len(table.series), dtype=bool)
-    for target in table.targets:
-        if target is not None:
-            has_target |= ~np.isnan(target)
-    return has_target
 
 
 def _is_behind(table: Table, is_so: BoolArray) -> BoolArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -65,6 +66,15 @@ class Table:
     def no_marks(self) -> BoolArray:
         """Return marks of targets, (n, n_targets), none of them set."""
         return np.zeros((len(self.series), self.n_targets), dtype=bool)
+
+    @property
+    def has_target(self) -> BoolArray:
+        """Which rows have a value of a target, (n,)."""
+        has_target = np.zeros(len(self.series), dtype=bool)
+        for column in self.targets:
+            if column is not None:
+                has_target |= ~np.isnan(column)
+        return has_target
 
     @property
     def missing(self) -> BoolArray | None:
@@ -143,9 +153,16 @@ class Table:
         """Take targets that are outliers as missing."""
         return replace(self._without(self.outliers), outliers=None)
 
-    def without_unused(self) -> Table:
-        """Take targets that are not used as missing."""
-        return self._without(self.unused)
+    def without_unused(self, unused: BoolArray | None) -> Table:
+        """Take targets as missing, (n, n_targets), None for none, and mark them as not used."""
+        return replace(self._without(unused), unused=unused)
+
+    def without(self, places: Iterable[tuple[Any, int]]) -> Table:
+        """Take targets at some rows and columns as missing, and mark them as not used, too."""
+        unused = self.no_marks() if self.unused is None else self.unused.copy()
+        for rows, column in places:
+            unused[rows, column] = True
+        return self.without_unused(unused)
 
     def _without(self, marks: BoolArray | None) -> Table:
         """Take marked targets as missing."""

@@ -11,6 +11,7 @@ from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Table, Timeline
+from skinformer.validation.index import warn_of_missing_steps
 from skinformer.validation.warning import of_series, warn_user
 from skinformer.wording import number_of
 
@@ -105,6 +106,34 @@ def warn_of_held_values(
                 f"{what} {found} have no values at {number_of(n_steps, 'step')} that "
                 "the forecast needs: they are forward-filled there."
             )
+
+
+def warn_of_skipped_steps(table: Table, timeline: Timeline, roles: Roles) -> None:
+    """Warn of steps after the history that lack a row before a later row with an actual value.
+
+    Beside columns that change `warn_of_held_values` tells of them, or an error.
+    """
+    changing = {*roles.past, *roles.known} - {*roles.static}
+    if changing or table.clock != timeline.clock:
+        return
+    # 1. Rows of fitted series that follow the history, up to the last with an actual value.
+    end = np.append(timeline.end_step, np.iinfo(np.int64).max)
+    series = np.minimum(table.series, timeline.n_series)
+    is_later = table.steps >= end[series]
+    last = np.full(len(end), -1)
+    has_target = table.has_target
+    np.maximum.at(last, series[has_target], table.steps[has_target])
+    rows = np.flatnonzero(is_later & (table.steps <= last[series]))
+    # 2. Those of each series one after the other.
+    order = rows[np.lexsort((table.steps[rows], series[rows]))]
+    warn_of_missing_steps(
+        series[order],
+        table.steps[order],
+        table.clock,
+        table.names,
+        of_week=False,
+        named=True,
+    )
 
 
 def warn_of_closed(closed: Closed) -> None:

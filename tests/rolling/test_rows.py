@@ -1,5 +1,6 @@
 """Rows: one forecast each, whatever the order, the selection or the gap."""
 
+import warnings
 from functools import cache
 
 import numpy as np
@@ -125,7 +126,35 @@ def test_rows_that_are_dropped_are_forecast_as_rows_whose_target_is_missing(
     hidden.iloc[3:9] = np.nan
     whole = estimator.predict(hidden)
     kept = [0, 1, 2, *range(9, 16)]
-    np.testing.assert_array_equal(estimator.predict(hidden.iloc[kept]), whole[kept])
+    with pytest.warns(UserWarning, match="^there are no rows for 6 steps of 'h', the"):
+        dropped = estimator.predict(hidden.iloc[kept])
+    np.testing.assert_array_equal(dropped, whole[kept])
+
+
+@both
+def test_a_step_without_a_row_before_an_observed_one_is_told(small, frame):
+    """Nothing else would say that its forecast stands for what may only have got lost."""
+    df = frame(76)[["load"]]
+    estimator = small().fit(df[:60])
+    rows = df[60:].drop(df.index[64])
+    message = f"^there are no rows for 1 step of 'h', the first {df.index[64]}: their"
+    for ask in (estimator.predict, estimator.forecast):
+        with pytest.warns(UserWarning, match=message):
+            ask(rows[::-1])
+    ahead = rows.astype(object)
+    ahead.iloc[3:] = None  # rows to forecast, of which some alone are asked for
+    estimator.predict(ahead)
+    estimator.predict(df[20:60:3])  # what the history holds
+
+
+@pytest.mark.filterwarnings("ignore:there are no rows for:UserWarning")
+@both
+def test_where_training_lacked_rows_others_may_lack(small, frame):
+    df = frame(140)[["load"]].drop(frame(140).index[[30, 31]])
+    estimator = small().fit(df[:110])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimator.predict(df[110:].drop(df.index[115]))
 
 
 @both
