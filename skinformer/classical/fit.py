@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +20,7 @@ from skinformer.classical.ridges import (
     ridge_names,
 )
 from skinformer.classical.totals import find_totals
-from skinformer.classical.windows import UnitWindows, padded
+from skinformer.classical.windows import SeriesRows, UnitWindows, padded
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.stillness import find_moves, resting_rows
 from skinformer.timeline.windows import pasts, real_rows
@@ -32,29 +31,6 @@ _ALWAYS = -(1 << 62)
 _FEWEST = 3
 #: Windows of a batch.
 _AT_ONCE = 256
-
-
-class SeriesRows(NamedTuple):
-    """
-    Rows of series, in their own units, series after series.
-
-    Attributes
-    ----------
-    values : ndarray of shape (n_rows,)
-        What was not observed is filled.
-    known : ndarray of shape (n_rows,)
-        Which rows were observed.
-    steps, wall : ndarray of shape (n_rows,)
-        Their steps on the clock, and on that on the wall.
-    first_row : ndarray of shape (n_series + 1,)
-        Series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``.
-    """
-
-    values: Float64Array
-    known: BoolArray
-    steps: IntArray
-    wall: IntArray
-    first_row: IntArray
 
 
 @dataclass(frozen=True)
@@ -333,6 +309,7 @@ class _JudgedRows:
 
     def __init__(self, rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> None:
         self.rows = rows
+        self.wall = rows.wall
         self.sizes = sizes
         self.of_mean = of_mean
         self.begin = rows.first_row[:-1].copy()
@@ -428,8 +405,8 @@ class _JudgedRows:
         rows = self.rows
         seq_len = self.sizes.seq_len
         row = origin[some, None] + np.arange(-seq_len, self.sizes.pred_len)
-        held = np.clip(row, self.begin[some, None], len(rows.wall) - 1)
-        wall = rows.wall[held] + row - held
+        held = np.clip(row, self.begin[some, None], len(self.wall) - 1)
+        wall = self.wall[held] + row - held
         seen = held[:, :seq_len]
         is_known = rows.known[seen] & real_rows(length, seq_len)
         values = np.where(is_known, rows.values[seen], np.nan)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.classical.windows import UnitWindows
+from skinformer.classical.windows import SeriesRows, UnitWindows
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.windows import real_rows, spread_places
 
@@ -87,31 +87,13 @@ class PanelProfile:
         return found
 
 
-class PanelRows(NamedTuple):
-    """
-    Rows of series in their units, series after series.
-
-    Attributes
-    ----------
-    values, known, wall : ndarray of shape (n_rows,)
-        Rows, which of them were observed, and their steps on the clock on the wall.
-    first_row : ndarray of shape (n_series + 1,)
-        Series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``.
-    """
-
-    values: Float64Array
-    known: BoolArray
-    wall: IntArray
-    first_row: IntArray
-
-
-def find_panel_profile(rows: PanelRows, seasons: Sequence[int]) -> PanelProfile:
+def find_panel_profile(rows: SeriesRows, seasons: Sequence[int]) -> PanelProfile:
     """
     Find the season whose profile saves most of the error on series that it was not taken from.
 
     Parameters
     ----------
-    rows : PanelRows
+    rows : SeriesRows
         Rows of all series. Where one is negative nothing multiplies them, and there is none.
     seasons : sequence of int
         Rows of the seasons that there may be.
@@ -146,19 +128,20 @@ class _RelativeSeries(NamedTuple):
     wall: IntArray
 
 
-def _relative_series(rows: PanelRows, season: int) -> list[_RelativeSeries]:
+def _relative_series(rows: SeriesRows, season: int) -> list[_RelativeSeries]:
     """List series that hold two seasons, and have sizes, as parts of their means."""
     found = []
+    wall = rows.wall
     n_rows = np.diff(rows.first_row)
     long = np.flatnonzero(n_rows >= 2 * season)
     for i in long[spread_places(len(long), _MOST_SERIES)]:
         part = slice(rows.first_row[i], rows.first_row[i + 1])
         known = rows.known[part]
         values = np.where(known, rows.values[part], np.nan)
-        places = np.unique(rows.wall[part][known] % season)
+        places = np.unique(wall[part][known] % season)
         mean = np.nanmean(values) if known.any() else 0.0
         if len(places) == season and mean > 0:
-            found.append(_RelativeSeries(values / mean, rows.wall[part]))
+            found.append(_RelativeSeries(values / mean, wall[part]))
     return found
 
 

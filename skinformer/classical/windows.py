@@ -17,6 +17,36 @@ from skinformer.timeline.clock import Clock
 from skinformer.timeline.windows import real_rows
 
 
+class SeriesRows(NamedTuple):
+    """
+    Rows of series in their own units, series after series.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_rows,)
+        What was not observed is filled.
+    known : ndarray of shape (n_rows,)
+        Which rows were observed.
+    steps : ndarray of shape (n_rows,)
+        Their steps on the clock.
+    first_row : ndarray of shape (n_series + 1,)
+        Series i holds rows ``first_row[i]`` … ``first_row[i + 1] - 1``.
+    clock : Clock
+        What the steps count.
+    """
+
+    values: Float64Array
+    known: BoolArray
+    steps: IntArray
+    first_row: IntArray
+    clock: Clock
+
+    @property
+    def wall(self) -> IntArray:
+        """The steps of rows on the clock on the wall."""
+        return self.clock.wall_steps(self.steps)
+
+
 class UnitWindows(NamedTuple):
     """
     Windows of series in their own units, and where they lie in time.

@@ -12,12 +12,13 @@ import numpy as np
 from skinformer.classical.candidates import Sizes
 from skinformer.classical.collapses import recovered_rows
 from skinformer.classical.dates import YEARS
-from skinformer.classical.fit import ClassicalFit, SeriesRows, fit_classical
+from skinformer.classical.fit import ClassicalFit, fit_classical
 from skinformer.classical.past import Past
 from skinformer.classical.ridges import look_backs
 from skinformer.classical.steps import find_step
+from skinformer.classical.windows import SeriesRows
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.in_units import WINDOWS_AT_ONCE, PerSeriesMember, Series
+from skinformer.ensemble.in_units import WINDOWS_AT_ONCE, PerSeriesMember
 from skinformer.ensemble.names import CLASSICAL
 from skinformer.ensemble.windows import Windows
 from skinformer.stopwatch import timed
@@ -80,22 +81,18 @@ class Classical(PerSeriesMember):
     @staticmethod
     @timed("classical")
     def fit_series(
-        series: Series, sizes: ModelSizes, whole: ClassicalFit | None = None
+        rows: SeriesRows,
+        sizes: ModelSizes,
+        *,
+        of_mean: bool,
+        whole: ClassicalFit | None,
     ) -> ClassicalFit:
         """Fit classical forecasters; of some rows the seasons are those of all of them."""
-        clock = series.clock
-        first_row = series.first_row
-        rows = SeriesRows(
-            series.values,
-            series.known,
-            series.steps,
-            clock.wall_steps(series.steps),
-            first_row,
-        )
         if whole is not None:
-            return fit_classical(rows, whole.candidates.sizes, of_mean=series.of_mean)
-        period = find_period(series.values, first_row, likely_seasons(clock))
-        longest = np.diff(first_row).max()
+            return fit_classical(rows, whole.candidates.sizes, of_mean=of_mean)
+        clock = rows.clock
+        period = find_period(rows.values, rows.first_row, likely_seasons(clock))
+        longest = np.diff(rows.first_row).max()
         seasons = seasons_of(clock, min(longest, MOST_ROWS), period)
         # Ridges look back two seasons, where these are no longer than four windows.
         ridge_rows = sizes.seq_len
@@ -111,7 +108,7 @@ class Classical(PerSeriesMember):
                 period if 2 * period <= ridge_rows else 1,
                 *_steps_of_dates(clock, seasons),
             ),
-            of_mean=series.of_mean,
+            of_mean=of_mean,
         )
 
     def knows_alone(self, windows: Windows) -> BoolArray | None:

@@ -35,25 +35,26 @@ class FitBatches(NamedTuple):
 
         No epoch judges by more windows than it learns from.
         """
-        training, validation = self
+        training = self.training
         if training.max_windows is None:
             return self
         n_least = 1000  # a network needs these to learn anything
-        n_drawn = max(int(share * training.n_drawn), n_least)
-        training = training.with_max_windows(n_drawn)
-        if validation is not None:
-            validation = validation.with_max_windows(training.n_drawn)
-        return FitBatches(training, validation)
+        return self._drawing(max(int(share * training.n_drawn), n_least))
 
     def with_effort(self, share: Share) -> FitBatches:
         """Draw fewer windows an epoch where the seconds of a fit are limited."""
         if not share.is_limited:
             return self
-        training, validation = self
+        training = self.training
         n_drawn = share.of(training.n_drawn, least=training.batch_size, power=0.5)
+        return self._drawing(n_drawn)
+
+    def _drawing(self, n_drawn: int) -> FitBatches:
+        """Draw so many windows an epoch at most."""
+        training, validation = self
         training = training.with_max_windows(n_drawn)
         if validation is not None:
-            validation = validation.with_max_windows(n_drawn)
+            validation = validation.with_max_windows(training.n_drawn)
         return FitBatches(training, validation)
 
 

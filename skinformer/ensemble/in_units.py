@@ -9,12 +9,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import pandas as pd
 
-from skinformer.classical.panel_profile import (
-    PanelProfile,
-    PanelRows,
-    find_panel_profile,
-)
-from skinformer.classical.windows import UnitWindows
+from skinformer.classical.panel_profile import PanelProfile, find_panel_profile
+from skinformer.classical.windows import SeriesRows, UnitWindows
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.known_effect import Effects, KnownEffect, fit_known_effect
@@ -22,7 +18,6 @@ from skinformer.ensemble.member import Member
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.windows import Windows
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
-from skinformer.timeline.clock import Clock
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.seasons import calendar_seasons
 from skinformer.timeline.target_scale import TargetScale
@@ -30,24 +25,6 @@ from skinformer.timeline.timeline import Timeline
 from skinformer.timeline.windows import window_rows
 
 WINDOWS_AT_ONCE = 4096
-
-
-class Series(NamedTuple):
-    """Targets of series, each a series by itself, in their own units.
-
-    values: rows of all series for the first target, series after series, then for the second; what
-    was not observed is filled.
-    known, steps: which rows were observed, and the step of each.
-    first_row: (n_series * n_targets + 1,).
-    of_mean: whether forecasts are to be means; else medians.
-    """
-
-    values: Float64Array
-    known: BoolArray
-    steps: IntArray
-    first_row: IntArray
-    clock: Clock
-    of_mean: bool
 
 
 @dataclass(frozen=True)
@@ -75,9 +52,13 @@ class PerSeriesMember(Member):
     own_logs = False
 
     @staticmethod
-    def fit_series(series: Series, sizes: ModelSizes, whole: Any = None) -> Any:
+    def fit_series(
+        rows: SeriesRows, sizes: ModelSizes, *, of_mean: bool, whole: Any
+    ) -> Any:
         """Fit what has a `seq_len`, a `pred_len`, and forecasts windows as `ClassicalFit` does.
 
+        rows: of all series for the first target, then for the second.
+        of_mean: whether forecasts are to be means; else medians.
         whole: what was fitted to all rows, where these are some of them.
         """
         raise NotImplementedError
@@ -115,9 +96,14 @@ class PerSeriesMember(Member):
         # Forecasts of logarithms that the scaler takes are raised to means by the scaler.
         targets = _log_targets(scaler)
         is_raised = cls.own_logs and targets is not None and bool(targets.logs.any())
-        series = single_series(timeline, values, of_mean=of_mean and not is_raised)
+        series = single_series(timeline, values)
         profiles = _panel_profiles(series, sizes.n_targets)
-        fit = cls.fit_series(_without_profiles(series, profiles), sizes, whole)
+        fit = cls.fit_series(
+            _without_profiles(series, profiles),
+            sizes,
+            of_mean=of_mean and not is_raised,
+            whole=whole,
+        )
         return cls(fit, effect, profiles, scaler.with_unseen(), of_mean)
 
     def fitted_before(self, rows: FitRows) -> Self:
@@ -195,21 +181,22 @@ class PerSeriesMember(Member):
         )
 
 
-def _panel_profiles(series: Series, n_targets: int) -> tuple[PanelProfile, ...]:
+def _panel_profiles(series: SeriesRows, n_targets: int) -> tuple[PanelProfile, ...]:
     """Find the season that the series of each target share."""
     n_series = (len(series.first_row) - 1) // n_targets
-    wall = series.clock.wall_steps(series.steps)
     # Where there are no dates nothing says from which row a new series counts.
     seasons = calendar_seasons(series.clock, least_days=1)
     profiles = []
     for j in range(n_targets):
         first_row = series.first_row[j * n_series : (j + 1) * n_series + 1]
-        rows = PanelRows(series.values, series.known, wall, first_row)
-        profiles.append(find_panel_profile(rows, seasons))
+        of_target = series._replace(first_row=first_row)
+        profiles.append(find_panel_profile(of_target, seasons))
     return tuple(profiles)
 
 
-def _without_profiles(series: Series, profiles: tuple[PanelProfile, ...]) -> Series:
+def _without_profiles(
+    series: SeriesRows, profiles: tuple[PanelProfile, ...]
+) -> SeriesRows:
     """Take the season of each panel off the series that are too short to show their own."""
     n_series = (len(series.first_row) - 1) // len(profiles)
     values = series.values.copy()
@@ -262,7 +249,7 @@ def _group_equal(
     return first, group
 
 
-def single_series(timeline: Timeline, values: Float64Array, *, of_mean: bool) -> Series:
+def single_series(timeline: Timeline, values: Float64Array) -> SeriesRows:
     """Lay each target of each series behind the other, from its first to its last observed row.
 
     values: (n_rows, n_targets), in their units. A target without an observed row has all its rows.
@@ -279,13 +266,12 @@ def single_series(timeline: Timeline, values: Float64Array, *, of_mean: bool) ->
             spans.append(j * n_rows + rows)
     rows = np.concatenate(spans)
     lengths = [len(span) for span in spans]
-    return Series(
+    return SeriesRows(
         values=values.T.ravel()[rows],
         known=observed.T.ravel()[rows],
         steps=timeline.steps[rows % n_rows],
         first_row=np.cumsum([0, *lengths]),
         clock=timeline.clock,
-        of_mean=of_mean,
     )
 
 

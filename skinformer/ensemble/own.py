@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from skinformer.classical.per_series_ridges import OwnFit, fit_per_series_ridges
+from skinformer.classical.windows import SeriesRows
 from skinformer.ensemble.building import ModelSizes
-from skinformer.ensemble.in_units import PerSeriesMember, Series
+from skinformer.ensemble.in_units import PerSeriesMember
 from skinformer.stopwatch import timed
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.seasons import calendar_seasons
@@ -22,17 +23,19 @@ class OwnRidges(PerSeriesMember):
     @staticmethod
     @timed("own_ridges")
     def fit_series(
-        series: Series,
+        rows: SeriesRows,
         sizes: ModelSizes,
-        whole: OwnFit | None = None,  # noqa: ARG004
+        *,
+        of_mean: bool,
+        whole: OwnFit | None,  # noqa: ARG004
     ) -> OwnFit:
         """Fit ridges over one and two seasons of each length, and over windows."""
         return fit_per_series_ridges(
-            series.values,
-            series.first_row,
-            look_backs=look_backs(series.clock, sizes.seq_len),
+            rows.values,
+            rows.first_row,
+            look_backs=look_backs(rows.clock, sizes.seq_len),
             pred_len=sizes.pred_len,
-            of_mean=series.of_mean,
+            of_mean=of_mean,
         )
 
 

@@ -201,7 +201,7 @@ def _all_series(
     """Return each target of each series in its units, series by series for the first target."""
     no_effect = KnownEffect.of_nothing(sizes.n_targets)
     values = targets_in_units(timeline, no_effect, scaler, own_logs=True)
-    series = single_series(timeline, values, of_mean=False)
+    series = single_series(timeline, values)
     return [
         _between_observed(series.values[first:end], series.known[first:end])
         for first, end in pairwise(series.first_row)

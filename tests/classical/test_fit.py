@@ -9,10 +9,10 @@ import pytest
 
 from skinformer.classical import fit as fitting
 from skinformer.classical.candidates import Sizes
-from skinformer.classical.fit import SeriesRows, fit_classical
+from skinformer.classical.fit import fit_classical
 from skinformer.classical.judging import ErrorAccumulator, origin_distances
 from skinformer.classical.ridges import fit_ridges
-from skinformer.classical.windows import UnitWindows
+from skinformer.classical.windows import SeriesRows, UnitWindows
 from skinformer.timeline.clock import RowClock, clock_for
 
 NAN = np.nan
@@ -64,8 +64,8 @@ def fitted(series, sizes=SIZES, *, of_mean=False, clock=None):
             np.concatenate([filled(one) for one in series]),
             np.concatenate([~np.isnan(one) for one in series]),
             steps,
-            steps if clock is None else clock.wall_steps(steps),
             np.cumsum([0, *(len(one) for one in series)]),
+            clock or RowClock(),
         ),
         sizes,
         of_mean=of_mean,
@@ -497,7 +497,7 @@ def test_what_is_filled_where_nothing_was_observed_moves_no_weight():
     )
     one, two = (
         fit_classical(
-            SeriesRows(rows, known, steps, steps, np.array([0, 72])),
+            SeriesRows(rows, known, steps, np.array([0, 72]), RowClock()),
             MONTHS,
             of_mean=True,
         )
@@ -697,7 +697,7 @@ def test_a_series_unknown_behind_an_origin_is_fitted():
     rows = np.arange(600)
     values = 10 + 3 * np.sin(rows * 2 * np.pi / 7)
     known = rows < 560
-    series = SeriesRows(values, known, rows, rows, np.array([0, 600]))
+    series = SeriesRows(values, known, rows, np.array([0, 600]), RowClock())
     fit = fit_classical(series, Sizes(21, 14, (7,), 21, 7), of_mean=False)
     assert np.isfinite(fit.weights).all()
 

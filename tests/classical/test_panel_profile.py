@@ -3,7 +3,9 @@ import pandas as pd
 import pytest
 
 from skinformer import InformerRegressor
-from skinformer.classical.panel_profile import PanelRows, find_panel_profile
+from skinformer.classical.panel_profile import find_panel_profile
+from skinformer.classical.windows import SeriesRows
+from skinformer.timeline.clock import RowClock
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* take no part in training")
 
@@ -75,11 +77,12 @@ def test_series_without_a_common_season_lend_none(kind):
         rows += np.tile(rng.normal(0, 0.5, (10, 7)), 10)
     values = rows if kind == "negative" else np.exp(rows)
     profile = find_panel_profile(
-        PanelRows(
+        SeriesRows(
             values.ravel(),
             np.ones(700, dtype=bool),
             np.tile(np.arange(70), 10),
             np.arange(0, 701, 70),
+            RowClock(),
         ),
         (7,),
     )

@@ -10,8 +10,8 @@ from flat_parameters import with_parts
 from sklearn.model_selection import GridSearchCV, TimeSeriesSplit
 
 from skinformer import InformerRegressor, Training
-from skinformer.classical.fit import SeriesRows, fit_classical
-from skinformer.classical.windows import UnitWindows
+from skinformer.classical.fit import fit_classical
+from skinformer.classical.windows import SeriesRows, UnitWindows
 
 pytestmark = pytest.mark.filterwarnings("ignore:parameters of the network:UserWarning")
 
@@ -118,7 +118,9 @@ def test_a_forecast_is_that_of_the_classical_fit(panel, model):
     sizes = model.ensemble_.members["classical"].fit.candidates.sizes
     known, steps = np.ones(len(values), dtype=bool), model.timeline_.steps
     fit = fit_classical(
-        SeriesRows(values, known, steps, steps, first_row), sizes, of_mean=True
+        SeriesRows(values, known, steps, first_row, model.timeline_.clock),
+        sizes,
+        of_mean=True,
     )
     past = np.zeros((5, sizes.seq_len))
     for i, (start, end) in enumerate(pairwise(first_row)):
