@@ -98,7 +98,9 @@ def test_what_is_fed_back_is_no_night():
     np.testing.assert_allclose(pd.concat([first, second]), expected, atol=1e-3)
 
 
-@pytest.mark.filterwarnings("ignore:12 of the 24 steps:UserWarning")
+@pytest.mark.filterwarnings(
+    "ignore:some steps of a season are never observed:UserWarning"
+)
 @pytest.mark.parametrize("opens", [0, 8])
 def test_hours_that_are_never_observed_are_no_gap(opens):
     """A shop without rows at night: they hold the last value, as in a fit."""

@@ -28,18 +28,27 @@ def model(target="sales"):
 
 
 @pytest.mark.parametrize(
-    "frame",
+    ("frame", "told"),
     [
-        days(code=[str(i) if i % 3 else i for i in range(N)]),
-        days(empty=np.nan),
-        days(kind=np.where(np.arange(N) % 9 == 0, None, "sun")),
-        days(kind=pd.Categorical(np.resize(["sun", "rain"], N))),
-        pd.DataFrame({"date": DAYS.strftime("%Y-%m-%d"), "sales": SALES}),
-        days().drop(index=DAYS[[50, 51, 70]]),
-        days(price=np.where(np.arange(N) % 11 == 0, np.nan, 2.0)),
-        days().astype({"sales": "Float64"}),
-        days().tz_localize("Europe/Berlin"),
-        pd.DataFrame({"sales": SALES}),
+        (days(code=[str(i) if i % 3 else i for i in range(N)]), []),
+        (days(empty=np.nan), ["columns ['empty'] hold no value at all"]),
+        (days(kind=np.where(np.arange(N) % 9 == 0, None, "sun")), []),
+        (days(kind=pd.Categorical(np.resize(["sun", "rain"], N))), []),
+        (
+            pd.DataFrame({"date": DAYS.strftime("%Y-%m-%d"), "sales": SALES}),
+            ["the times of rows are those of column 'date'"],
+        ),
+        (
+            days().drop(index=DAYS[[50, 51, 70]]),
+            ["there are no rows for 3 steps of 'D', the first 2024-02-20"],
+        ),
+        (
+            days(price=np.where(np.arange(N) % 11 == 0, np.nan, 2.0)),
+            ["columns lack values in part of the rows: 'price' (9.2%)"],
+        ),
+        (days().astype({"sales": "Float64"}), []),
+        (days().tz_localize("Europe/Berlin"), []),
+        (pd.DataFrame({"sales": SALES}), []),
     ],
     ids=[
         "numbers, some as text",
@@ -54,12 +63,15 @@ def model(target="sales"):
         "numbered rows",
     ],
 )
-def test_they_are_forecast(frame):
-    """A week that goes on, within four times its noise."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
+def test_they_are_forecast(frame, told):
+    """A week that goes on, within four times its noise; what is assumed of rows is said once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         forecast = model().fit(frame).forecast()
     np.testing.assert_allclose(forecast["sales"].to_numpy(float), TO_COME, atol=0.4)
+    assert len(caught) == len(told)
+    for warning, beginning in zip(caught, told, strict=True):
+        assert str(warning.message).startswith(beginning)
 
 
 @pytest.mark.parametrize(

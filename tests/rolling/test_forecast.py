@@ -67,7 +67,6 @@ def test_the_future_frame_has_the_columns_of_x_and_no_values(small, frame):
 
 
 @pytest.mark.parametrize("given", ["frame", "both"])
-@pytest.mark.filterwarnings("ignore:the target 'load' has mean 0:UserWarning")
 def test_the_future_frame_works_through_a_pipeline(small, frame, given):
     """The frame is made by the last step, but the whole pipeline predicts it."""
     df = frame(60)[["flow", "load"]]
