@@ -8,6 +8,7 @@ members forecast before they were fitted to them: those of the proof that weighe
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -113,46 +114,100 @@ def calibrate(
 
     Cost: forecasts of some 1,500 windows.
     """
-    timeline = forecaster.history
     distance = _distance_of_windows(forecaster)
     # 1. Errors of windows of the history, as if it had not been fitted to.
     windows = choose_windows(forecaster, distance, split)
-    if not len(windows.origins):
-        return None
     n = len(windows.origins)
-    compared = windows.origins[:0] if proved is None else proved.origins
-    both = forecast_windows(forecaster, np.append(windows.origins, compared))
-    outputs, errors = both.outputs[:n], both.errors[:n]
-    held_out = np.empty_like(both.errors[n:])
-    optimism = np.ones(errors.shape[2])
-    if proved is not None:
-        held_out = proved_errors(forecaster, proved)
-        n_apart = count_apart(compared, forecaster.sizes.pred_len)
-        optimism = optimism_of(held_out, both.errors[n:], n_apart)
-    errors *= optimism
-    if np.isnan(errors).all():
+    if not n:
         return None
-    # 2. Their sizes, and the residuals in these.
-    spread, residuals, volatility_floor = _fit_sizes(
-        forecaster, windows, outputs, errors
-    )
+    compared = windows.origins[:0] if proved is None else proved.origins
+    origins = np.append(windows.origins, compared)
+    both = forecast_windows(forecaster, origins)
+    errors, optimism = _as_unseen(forecaster, both.errors, proved, n)
+    if np.isnan(errors[:n]).all():
+        return None
+    # 2. Their sizes by what is known at the origins, and the residuals in these.
+    known = _KnownBefore.of(forecaster, origins, both.outputs, n)
+    spread, residuals = _fit_sizes(forecaster, windows, known.head(n), errors[:n])
     found = Intervals(
         spread=spread,
         residuals=residuals,
-        quiet=volatility_floor,
-        far=np.empty((0, len(volatility_floor))),
+        quiet=known.volatility_floor,
+        far=np.empty((0, len(optimism))),
         growth=_growth_exponent(spread.typical),
         optimism=optimism,
         distance=distance,
-        fitted_until=timeline.end_step,
+        fitted_until=forecaster.history.end_step,
     )
     # 3. What the windows do not hold: unseen rows, and later steps.
     if proved is not None:
-        errors = np.concatenate([errors, held_out])
+        relative = known.relative(spread, errors)
+        earlier = _windows_before(forecaster.history, windows, compared, distance)
         found = _with_proved_level(
-            forecaster, found, windows, compared, both.outputs, errors
+            found, relative[:n], earlier, relative[n:], count_apart(compared, distance)
         )
     return replace(found, far=_log_sizes_beyond(forecaster, found, split))
+
+
+def _as_unseen(
+    forecaster: StepForecaster, errors: Float64Array, proved: Proved | None, n: int
+) -> tuple[Float64Array, Float64Array]:
+    """Make errors of fitted rows as large as those of others; return also by what factor.
+
+    errors: of n windows, and then of those that were proved, in whose place those of the proof
+    stand.
+    """
+    optimism = np.ones(errors.shape[2])
+    if proved is not None:
+        held_out = proved_errors(forecaster, proved)
+        n_apart = count_apart(proved.origins, forecaster.sizes.pred_len)
+        optimism = optimism_of(held_out, errors[n:], n_apart)
+        errors[n:] = held_out
+    errors[:n] *= optimism
+    return errors, optimism
+
+
+class _KnownBefore(NamedTuple):
+    """What sizes of errors of windows are predicted by.
+
+    changes: (n, n_targets), the volatility before each window.
+    volatility_floor: (n_targets,), is added to it.
+    features: see `features_of`.
+    steps: (n, pred_len), of the windows.
+    """
+
+    changes: Float64Array
+    volatility_floor: Float64Array
+    features: Float64Array
+    steps: IntArray
+
+    @classmethod
+    def of(
+        cls,
+        forecaster: StepForecaster,
+        origins: IntArray,
+        outputs: Float64Array,
+        n: int,
+    ) -> _KnownBefore:
+        """Find it for windows, of which the first n say what is usual."""
+        timeline = forecaster.history
+        series = timeline.series_of(origins)
+        begin = timeline.first_row[series]
+        changes = volatility(open_targets(forecaster), begin, origins)
+        floor = fit_volatility_floor(changes[:n])
+        features = features_of(forecaster, outputs, changes, series, floor)
+        steps = window_rows(timeline.steps_of(origins), outputs.shape[1])
+        return cls(changes, floor, features, steps)
+
+    def head(self, n: int) -> _KnownBefore:
+        """Keep the first windows."""
+        return self._replace(
+            changes=self.changes[:n], features=self.features[:n], steps=self.steps[:n]
+        )
+
+    def relative(self, spread: Spread, errors: Float64Array) -> Float64Array:
+        """Divide errors by the sizes that are predicted for them."""
+        return spread.relative(errors, spread.log_size(self.features, self.steps))
 
 
 def _distance_of_windows(forecaster: StepForecaster) -> int:
@@ -168,35 +223,27 @@ def _distance_of_windows(forecaster: StepForecaster) -> int:
 def _fit_sizes(
     forecaster: StepForecaster,
     windows: CalibrationWindows,
-    outputs: Float64Array,
+    known: _KnownBefore,
     errors: Float64Array,
-) -> tuple[Spread, Residuals, Float64Array]:
-    """Fit the sizes of errors, and keep a sample of these in sizes.
-
-    Beside them stands the volatility that is added to that of windows.
-    """
+) -> tuple[Spread, Residuals]:
+    """Fit the sizes of errors of windows, and keep a sample of these in sizes."""
     timeline = forecaster.history
-    origins = windows.origins
-    series = timeline.series_of(origins)
-    # 1. What is known at the origins.
-    begin = timeline.first_row[series]
     targets = open_targets(forecaster)
-    changes = volatility(targets, begin, origins)
-    volatility_floor = fit_volatility_floor(changes)
-    features = features_of(forecaster, outputs, changes, series, volatility_floor)
-    # 2. Sizes, and errors in these.
-    latest = volatility(targets, begin, timeline.first_row[series + 1])
-    errors = _without_standstill(errors, changes, latest)
-    steps = window_rows(timeline.steps_of(origins), errors.shape[1])
+    # 1. Sizes, and errors in these.
+    series = timeline.series_of(windows.origins)
+    begin, end = timeline.first_row[[series, series + 1]]
+    latest = volatility(targets, begin, end)
+    errors = _without_standstill(errors, known.changes, latest)
     spread = fit_spread(
-        errors, features, steps, seasons=_seasons(timeline), n_windows=windows.n_apart
+        errors,
+        known.features,
+        known.steps,
+        seasons=_seasons(timeline),
+        n_windows=windows.n_apart,
     )
-    log_size = spread.log_size(features, steps)
-    relative = spread.relative(errors, log_size)
-    residuals = _sample(relative, windows, timeline)
-    # 3. Targets of which few errors are known.
-    spread, residuals = with_random_walk(spread, residuals, timeline, targets, errors)
-    return spread, residuals, volatility_floor
+    residuals = _sample(known.relative(spread, errors), windows, timeline)
+    # 2. Targets of which few errors are known.
+    return with_random_walk(spread, residuals, timeline, targets, errors)
 
 
 def _without_standstill(
@@ -276,36 +323,25 @@ def _log_sizes_beyond(
 
 
 def _with_proved_level(
-    forecaster: StepForecaster,
     found: Intervals,
-    windows: CalibrationWindows,
-    compared: IntArray,
-    outputs: Float64Array,
-    errors: Float64Array,
+    relative: Float64Array,
+    earlier: IntArray,
+    held_out: Float64Array,
+    n_apart: int,
 ) -> Intervals:
     """Correct the level of sizes by windows that were not fitted to, as far as these are many.
 
-    compared: their origins; outputs and errors are of calibration windows, then of these.
+    relative: errors of calibration windows in the sizes that are predicted for them.
+    earlier: of each window that was not fitted to, the places of those that ended before it.
+    held_out: its own errors in such sizes.
+    n_apart: how many of these windows share no row.
     """
     prior = 30.0  # windows that stand for no correction
-    timeline = forecaster.history
-    # 1. Errors in the sizes that would have been predicted.
-    origins = np.append(windows.origins, compared)
-    series = timeline.series_of(origins)
-    begin = timeline.first_row[series]
-    changes = volatility(open_targets(forecaster), begin, origins)
-    features = features_of(forecaster, outputs, changes, series, found.quiet)
-    steps = window_rows(timeline.steps_of(origins), errors.shape[1])
-    relative = found.spread.relative(errors, found.spread.log_size(features, steps))
-    # 2. In the sizes of errors before them.
-    n = len(windows.origins)
-    earlier = _windows_before(timeline, windows, compared, found.distance)
-    recent = mean_size(relative[:n], axis=1)[earlier]
+    recent = mean_size(relative, axis=1)[earlier]
     recent[earlier < 0] = np.nan
-    held_out = relative[n:] / trailing_sizes(recent)[:, None]
-    # 3. Their level.
+    held_out = held_out / trailing_sizes(recent)[:, None]
     ratio = size_ratio(held_out, found.residuals.errors.astype(np.float64))
-    share = shrinkage(count_apart(compared, found.distance), prior)
+    share = shrinkage(n_apart, prior)
     typical = found.spread.typical + share * np.log(ratio)
     return replace(found, spread=replace(found.spread, typical=typical))
 
