@@ -17,6 +17,7 @@ from skinformer.ensemble.classical import MOST_ROWS
 from skinformer.ensemble.names import CLASSICAL, NETWORK, RIDGES, TREES
 from skinformer.ensemble.own import OwnRidges
 from skinformer.ensemble.settings import FitSettings
+from skinformer.judging.cutoffs import cut_offs_of_each
 from skinformer.model.patches import n_patches
 from skinformer.tabular.fit import MOST_PAIRS, PAIRS_PER_ROW
 from skinformer.timeline.timeline import Table
@@ -171,7 +172,7 @@ def _classical(sizes: _Workload) -> Cost:
     """Forecast each target of each series by all candidates, at origins and at cut-offs."""
     n_single = sizes.n_series * sizes.n_targets
     n_origins = min(max(10_000 // n_single, 8), 24)
-    n_cutoffs = min(max(20_000 // sizes.n_series, 2), 64)
+    n_cutoffs = cut_offs_of_each(sizes.n_series)
     rows = min(sizes.rows, MOST_ROWS)
     of_window = 1e-4 + 1.2e-6 * rows + 4e-6 * sizes.pred_len
     of_origin = 0.005 + of_window * n_single

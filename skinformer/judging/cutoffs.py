@@ -83,11 +83,23 @@ def cut_last_rows(timeline: Timeline, pred_len: int) -> tuple[IntArray, Origins]
 
 
 def series_origins(validation_origins: Origins) -> IntArray:
-    """Choose windows to weigh by for each series: at most 64, spread over its split."""
+    """Choose windows to weigh by for each series, spread over its split."""
     some = np.flatnonzero(validation_origins.high >= validation_origins.low)
-    # Two of a series where there would be more than 20,000 of all.
-    n_origins = min(max(20_000 // max(len(some), 1), 2), 64)
+    n_origins = cut_offs_of_each(max(len(some), 1))
     place = np.arange(n_origins)
     low = validation_origins.low[some, None]
     high = validation_origins.high[some, None]
     return np.unique(low + (high - low) * place // (n_origins - 1))
+
+
+def cut_offs_of_each(n_series: int) -> int:
+    """Return at how many cut-offs each of so many series is forecast.
+
+    They are 16 to 64, 4,000 of all series where these bounds allow it, but two where there would be
+    more than 20,000 of all: forecasts that overlap say little more (notes/panels.md).
+
+    >>> [cut_offs_of_each(n_series) for n_series in (1, 100, 1000, 10_000)]
+    [64, 40, 16, 2]
+    """
+    wanted = min(max(4_000 // n_series, 16), 64)
+    return min(wanted, max(20_000 // n_series, 2))

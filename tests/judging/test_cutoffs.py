@@ -43,6 +43,16 @@ def test_of_many_series_each_has_two_cut_offs_at_least():
     assert len(origins) == 2 * len(low)
 
 
+def test_hundreds_of_series_have_few_cut_offs_each():
+    """Of 414 series of hours 43 cut-offs each took a quarter of the fit, and said no more."""
+    low = np.arange(414) * 100
+    origins = series_origins(Origins(low, low + 42))
+    assert len(origins) == 16 * len(low)
+    own = origins[:16]
+    assert (own[0], own[-1]) == (0, 42)
+    assert np.diff(own).max() <= 3
+
+
 def test_series_without_a_window_have_no_cut_off():
     origins = series_origins(Origins(np.array([10, 30]), np.array([9, 31])))
     assert origins.tolist() == [30, 31]
