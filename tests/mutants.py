@@ -169,9 +169,9 @@ CAUSALITY = [
     Mutant(
         "classical ridges have learnt what they forecast",
         "classical/fit.py",
-        "_JudgedRows.add_errors",
-        "self.candidates_before(origin)",
-        "self.candidates_before(self.end)",
+        "fit_classical",
+        "judged.candidates_before(learnt)",
+        "judged.candidates_before(judged.end)",
         (
             "classical/test_fit.py::test_what_learns_is_judged_on_rows_that_it_has_not_seen",
         ),
@@ -319,7 +319,7 @@ JUDGING = [
     Mutant(
         "a member that errs far more than others is left a hundredth",
         "judging/weights.py",
-        "weigh_series",
+        "_with_joint_weights",
         "mean_logs.min() + np.log(1.5)",
         "mean_logs.min() + np.log(1e9)",
         (

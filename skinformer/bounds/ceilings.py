@@ -31,7 +31,9 @@ def find_ceilings(
     # A user's transformer has bounds of its own.
     if targets is None or targets.transformers or not (targets.floor == 0).any():
         return ceilings
-    observed = timeline.observed(n_targets)
+    seen = np.where(
+        timeline.observed(n_targets), timeline.values[:, :n_targets], -np.inf
+    )
     some = np.flatnonzero(np.diff(timeline.first_row))
     greatest = high[some].astype(np.float64)
     top = scaler.inverse_without_smearing(greatest, some)
@@ -41,8 +43,7 @@ def find_ceilings(
         for place, target in np.argwhere(is_reached):
             series = some[place]
             rows = slice(*timeline.first_row[series : series + 2])
-            seen = timeline.values[rows, target][observed[rows, target]]
-            n_near = np.count_nonzero(seen >= greatest[place, target] - _ROUNDING)
-            if n_near >= _FEWEST:
+            is_near = seen[rows, target] >= greatest[place, target] - _ROUNDING
+            if is_near.sum() >= _FEWEST:
                 ceilings[series, target] = ceiling
     return ceilings

@@ -232,7 +232,7 @@ class _EffectWindows(NamedTuple):
     ----------
     y : ndarray of shape (n_windows, n_rows, n_targets)
         Standardised targets of the rows around each origin, which is row ``_LEVEL_ROWS``.
-    columns, logs : ndarray of shape (n_windows, n_rows, n_known)
+    columns : tuple of ndarray of shape (n_windows, n_rows, n_known)
         Columns known ahead, and these with logarithms of positive ones.
     weight : ndarray of shape (n_windows, n_rows, n_targets)
         Of each truth, 0 where it is missing.
@@ -245,8 +245,7 @@ class _EffectWindows(NamedTuple):
     """
 
     y: Float64Array
-    columns: Float64Array
-    logs: Float64Array
+    columns: tuple[Float64Array, Float64Array]
     weight: Float64Array
     mean: Float64Array
     deviation: Float64Array
@@ -271,8 +270,12 @@ class _EffectWindows(NamedTuple):
         mean, deviation = scaler.affine_parameters(series, n_targets)
         return cls(
             timeline.values[rows, :n_targets].astype(np.float64),
-            known_columns(timeline.values, rows, series, scaler, np.zeros_like(low)),
-            known_columns(timeline.values, rows, series, scaler, low),
+            (
+                known_columns(
+                    timeline.values, rows, series, scaler, np.zeros_like(low)
+                ),
+                known_columns(timeline.values, rows, series, scaler, low),
+            ),
             timeline.weights(n_targets)[rows].astype(np.float64),
             mean,
             deviation,
@@ -299,8 +302,7 @@ class _EffectWindows(NamedTuple):
         """Choose windows."""
         return self._replace(
             y=self.y[some],
-            columns=self.columns[some],
-            logs=self.logs[some],
+            columns=(self.columns[0][some], self.columns[1][some]),
             weight=self.weight[some],
             mean=self.mean[some],
             deviation=self.deviation[some],
@@ -312,12 +314,9 @@ class _EffectWindows(NamedTuple):
         low = self.low if kind.of_logs else np.zeros_like(self.low)
         bounds = None
         if kind.multiplies:
-            effect = self._columns_of(kind) @ table
+            effect = self.columns[kind.of_logs] @ table
             bounds = np.stack([effect.min(axis=(0, 1)), effect.max(axis=(0, 1))])
         return KnownEffect(table, low, bounds)
-
-    def _columns_of(self, kind: _EffectKind) -> Float64Array:
-        return self.logs if kind.of_logs else self.columns
 
     def _logs_of_targets(self) -> tuple[Float64Array, Float64Array]:
         """Return logarithms of targets in their units, and weights: 0 where these are no sizes."""
@@ -335,7 +334,7 @@ class _EffectWindows(NamedTuple):
         )
         last = _LEVEL_ROWS - 1
         has_last = (weight[:, last] > 0).all(axis=1)
-        columns = self._columns_of(kind)
+        columns = self.columns[kind.of_logs]
         both = np.concatenate([y, columns], axis=2)[has_last, last:]
         n_windows, n_rows, n_columns = both.shape
         problem = Problem(
@@ -359,7 +358,7 @@ class _EffectWindows(NamedTuple):
 
     def _error(self, kind: _EffectKind, effect: KnownEffect) -> float:
         """Return the mean absolute error of the level before origins with the effect ahead."""
-        columns = self._columns_of(kind)
+        columns = self.columns[kind.of_logs]
         found = effect.of_columns(columns, self.mean, self.deviation)
         past = slice(_LEVEL_ROWS)
         future = slice(_LEVEL_ROWS, None)

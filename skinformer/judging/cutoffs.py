@@ -8,7 +8,7 @@ import pandas as pd
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.names import CLASSICAL
 from skinformer.ensemble.settings import FitSettings
-from skinformer.timeline.arrays import IntArray
+from skinformer.timeline.arrays import BoolArray, IntArray
 from skinformer.timeline.split import series_with_truth, split_rows
 from skinformer.timeline.timeline import Table, Timeline
 from skinformer.timeline.windows import Origins
@@ -40,18 +40,26 @@ def find_split(
         is_trained, _ = series_with_truth(table, None, **sizes)
     checks.warn_of_idle_series(names, is_trained, **sizes)
     if table.missing is not None:
-        is_known = (~table.missing).any(axis=1)
-        checks.warn_of_unknown_series(
-            names, np.logical_or.reduceat(is_known, table.first_row[:-1])
-        )
-        is_given = ~table.missing.all(axis=1)
-        if table.unused is not None:
-            is_given |= table.unused.any(axis=1)
-        last_known = table.steps[is_given].max()
-        n_open = table.steps.max() - last_known
-        if n_open >= settings.pred_len:
-            checks.warn_of_rows_to_come(n_open)
+        _warn_of_missing(table, table.missing, names, settings.pred_len)
     return split
+
+
+def _warn_of_missing(
+    table: Table, missing: BoolArray, names: pd.Index | None, pred_len: int
+) -> None:
+    """Warn of series without a truth, and of rows that end behind the last truth of all.
+
+    missing: (n_rows, n_targets), where a truth is missing.
+    """
+    is_known = (~missing).any(axis=1)
+    of_series = np.logical_or.reduceat(is_known, table.first_row[:-1])
+    checks.warn_of_unknown_series(names, of_series)
+    is_given = is_known
+    if table.unused is not None:
+        is_given = is_given | table.unused.any(axis=1)
+    n_open = table.steps.max() - table.steps[is_given].max()
+    if n_open >= pred_len:
+        checks.warn_of_rows_to_come(n_open)
 
 
 def cut_windows(

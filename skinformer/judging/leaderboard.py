@@ -74,15 +74,30 @@ class Standings:
 
     def table(self, ensemble: Ensemble, fit_times: pd.DataFrame | None) -> pd.DataFrame:
         """Return a row for each member, the best first, see `BaseInformer.leaderboard`."""
-        # 1. Who there is, and what each counts.
+        table = self._numbers(ensemble, fit_times)
+        table.insert(0, "takes_part", table["weight"] > 0)
+        of_parts = [_parts(ensemble, name) for name in table.index]
+        table["parts"] = pd.Series(of_parts, table.index)
+        table["reason"] = [
+            self._reason(name, takes_part=takes_part)
+            for name, takes_part in table["takes_part"].items()
+        ]
+        is_joint = table.index == JOINT
+        best_first = table[~is_joint].sort_values(
+            ["weight", "error"], ascending=[False, True]
+        )
+        return table.loc[[*table.index[is_joint], *best_first.index]]
+
+    def _numbers(
+        self, ensemble: Ensemble, fit_times: pd.DataFrame | None
+    ) -> pd.DataFrame:
+        """Return what each member counts, proved and took, NaN where that is not known."""
         weights = {
             name: float(ensemble.weights_of(name)[:-1].mean())
             for name in ensemble.members
         }
         if self.errors:
             weights[JOINT] = 1.0
-        names = list(dict.fromkeys([*weights, *self.errors, *self.reasons]))
-        # 2. What each proved.
         columns = {
             "weight": weights,
             "error": self.errors,
@@ -90,22 +105,9 @@ class Standings:
             "fit_seconds": _fit_seconds(fit_times),
             "forecast_seconds": self.seconds,
         }
-        table = pd.DataFrame(
-            {name: pd.Series(column, names, float) for name, column in columns.items()}
-        )
-        table = table.rename_axis("member").fillna({"weight": 0.0})
-        table.insert(0, "takes_part", table["weight"] > 0)
-        # 3. What it is made of, or why it is left out.
-        of_parts = [_parts(ensemble, name) for name in names]
-        table["parts"] = pd.Series(of_parts, table.index)
-        table["reason"] = [
-            self._reason(name, takes_part=takes_part)
-            for name, takes_part in table["takes_part"].items()
-        ]
-        table["is_joint"] = table.index == JOINT
-        order = ["is_joint", "weight", "error"]
-        table = table.sort_values(order, ascending=[False, False, True])
-        return table.drop(columns="is_joint")
+        names = dict.fromkeys([*weights, *self.errors, *self.reasons])
+        table = pd.DataFrame(columns, pd.Index(names, name="member"), dtype=float)
+        return table.fillna({"weight": 0.0})
 
     def lines(self, ensemble: Ensemble) -> list[str]:
         """Return a line for each member, for whoever watches a fit."""

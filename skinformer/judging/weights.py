@@ -62,31 +62,34 @@ def weigh_series(
     y, weight, series = proof.y, proof.weight, proof.windows.series
     errors = [mean_errors(y_pred, y, weight, series, n_series) for y_pred in forecasts]
     logs, known = log_errors(np.stack(errors, axis=2))
-    n_known = known.sum()
-    mean_logs = logs[known].sum(axis=0) / max(n_known, 1)
+    mean_logs = logs[known].sum(axis=0) / max(known.sum(), 1)
     weights = softmax(-mean_logs / _TEMPERATURE)
     if joint:
-        # Means of iterates that begin even would leave something to errors far above the best.
-        near = mean_logs <= mean_logs.min() + np.log(1.5)
-        residuals = np.stack(forecasts, axis=-1)[..., near] - y[..., None]
-        share = shrinkage(max(n_known - 1, 0), _JOINT_PRIOR)
-        weights *= 1 - share
-        weights[near] += share * _joint_weights(residuals, weight, series, known)
+        weights = _with_joint_weights(weights, proof, mean_logs, known)
     log_weights = finite_logs(weights)
     log_weights += [prior.get(name, 0.0) for name in proof.forecasts]
-    return _weigh_each_series(log_weights, logs - mean_logs, known)[:, None]
-
-
-def _weigh_each_series(
-    log_weights: Float64Array, logs: Float64Array, known: BoolArray
-) -> Float64Array:
-    """Add what each series' own log errors say to log weights of the panel; nothing for new ones.
-
-    logs: (n_series, n_targets, n_members), less their mean over these; known: where they count.
-    """
-    own = np.where(known[:, :, None], logs, 0.0)
+    # New series have no errors of their own.
+    own = np.where(known[:, :, None], logs - mean_logs, 0.0)
     own = np.pad(own, [(0, 1), (0, 0), (0, 0)])
-    return softmax(log_weights - _OWN * own / _TEMPERATURE)
+    return softmax(log_weights - _OWN * own / _TEMPERATURE)[:, None]
+
+
+def _with_joint_weights(
+    weights: Float64Array, proof: Proof, mean_logs: Float64Array, known: BoolArray
+) -> Float64Array:
+    """Mix weights of members, (n_members,), with those of the lowest error of their weighted mean.
+
+    mean_logs: of each member's relative errors; known: (n_series, n_targets), where errors count.
+    """
+    # Means of iterates that begin even would leave something to errors far above the best.
+    near = mean_logs <= mean_logs.min() + np.log(1.5)
+    forecasts = np.stack(list(proof.forecasts.values()), axis=-1)
+    residuals = forecasts[..., near] - proof.y[..., None]
+    joint = _joint_weights(residuals, proof.weight, proof.windows.series, known)
+    share = shrinkage(max(known.sum() - 1, 0), _JOINT_PRIOR)
+    weights = (1 - share) * weights
+    weights[near] += share * joint
+    return weights
 
 
 def _joint_weights(
