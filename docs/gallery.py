@@ -23,7 +23,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from style import WIDTH, axes, draw_pair
+from style import WIDE, WIDTH, axes, draw_pair
 
 from skinformer import Attention, InformerRegressor, Network, Training
 from skinformer.datasets import load_auckland_pedestrians
@@ -337,7 +337,7 @@ def attention():
     ]
     times = [table("query_times"), table("key_times")]
     maps = AttentionMap("encoder", 1, TEST.index[0], None, 1.0, *arrays, *times)
-    _, heads = plt.subplots(2, 2, figsize=(WIDTH, 7))
+    _, heads = plt.subplots(2, 2, figsize=(WIDE, 7))
     display = AttentionDisplay.from_maps(maps, ax=list(heads.ravel()))
     for ax in heads.ravel():
         ax.label_outer()

@@ -331,7 +331,7 @@ def modes():
     by_features = InformerRegressor(**SMALL).fit(features[train], y[train])
     models = {
         "frame: fit(df)": (frame, DF),
-        'both: fit(df, df["load"])': (both, DF),
+        "both: fit(df, y)": (both, DF),
         "features: fit(X, y)": (by_features, features),
     }
     figure, axes = make_figure(2.9, 1, 3, sharey=True)
@@ -358,17 +358,14 @@ def modes():
             linewidth=3,
         )
         ax.plot([HISTORY] * 2, [-0.1, 2.9], color=ink(), linestyle=":", linewidth=1.5)
-        labels = {
-            HISTORY - 1: "history",
-            HISTORY + 2: "X, block 1",
-            origin + 2: "X, block 2",
-        }
+        labels = {HISTORY - 1: "history", HISTORY + 2: "block 1", origin + 2: "block 2"}
         for place, text in labels.items():
             ax.text(place, -0.15, text, ha="center", va="top", fontsize=9)
         ax.set_title(title, fontsize=10.5, fontweight="bold")
         bare(ax, x=(steps[0] - 0.2, steps[-1] + 1.2), y=(-0.6, 3))
     add_legend(
         figure,
+        columns=3,
         seen="seen",
         fed_back="own forecast",
         known="known ahead",

@@ -7,7 +7,8 @@ from pathlib import Path
 from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 
-WIDTH = 7.5  # inches: as wide as the text of the site, so that letters are of one size everywhere
+WIDTH = 6.6  # inches: letters can still be read where a telephone shows it smaller
+WIDE = 7.5  # inches: of pictures with many parts
 GROUND = "#131416"  # of dark pages
 
 COMMON = {

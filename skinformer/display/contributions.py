@@ -247,7 +247,7 @@ def _draw_steps(ax: Axes, baseline: float, steps: pd.Series, texts: list[str]) -
     )
     ax.plot(ends[[0, -1]], places[[0, -1]], "D", ms=6, color=colour)
     ax.use_sticky_edges = False
-    ax.margins(x=0.16)
+    ax.margins(x=0.2)
 
 
 def _draw_heatmap(ax: Axes, sources: DataFrame, label: str) -> None:
