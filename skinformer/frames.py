@@ -50,17 +50,21 @@ def read_frame(X: Any) -> Read:
     """Return frames and columns of any library as those of pandas, and the library's name."""
     if not is_foreign(X):
         return Read(X, PANDAS)
-    import narwhals as nw  # only where such a frame comes: it is not free
-
-    frame = nw.from_native(X, pass_through=True, allow_series=True)
-    if isinstance(frame, nw.LazyFrame):
-        backend: Any = library_of(X)
-        frame = frame.collect(backend=backend)
-    if not isinstance(frame, nw.DataFrame | nw.Series):
+    frame = _of_narwhals(X)
+    if hasattr(frame, "collect"):  # a lazy one
+        frame = frame.collect(backend=library_of(X))
+    if not hasattr(frame, "implementation"):
         frame = _read_stream(X)
     if frame is None:
         return Read(X, PANDAS)
     return Read(_as_pandas(frame), str(frame.implementation.value))
+
+
+def _of_narwhals(X: Any) -> Any:
+    """Return a frame or a column as narwhals has it; as it is where it knows none of the kind."""
+    import narwhals as nw  # only where such a frame comes: it is not free
+
+    return nw.from_native(X, pass_through=True, allow_series=True)
 
 
 def is_frame(X: Any) -> bool:
@@ -69,24 +73,16 @@ def is_frame(X: Any) -> bool:
     >>> is_frame(pd.DataFrame()), is_frame(pd.Series()), is_frame([[1.0]])
     (True, False, False)
     """
-    if isinstance(X, pd.DataFrame):
-        return True
     if not is_foreign(X):
-        return False
-    import narwhals as nw
-
-    frame = nw.from_native(X, pass_through=True, allow_series=True)
-    return not isinstance(frame, nw.Series)
+        return isinstance(X, pd.DataFrame)
+    frame = _of_narwhals(X)
+    return hasattr(frame, "collect_schema") or not hasattr(frame, "implementation")
 
 
 def column_names(X: Any) -> list[Any]:
     """Return the names of the columns of a frame."""
-    if isinstance(X, pd.DataFrame):
-        return list(X.columns)
-    import narwhals as nw
-
-    frame = nw.from_native(X, pass_through=True)
-    if isinstance(frame, nw.DataFrame | nw.LazyFrame):
+    frame = _of_narwhals(X) if is_foreign(X) else X
+    if hasattr(frame, "collect_schema"):
         return list(frame.collect_schema())
     return list(to_pandas(X).columns)
 
@@ -95,15 +91,12 @@ def library_of(X: Any) -> str:
     """Return the name of the library of a frame, without converting it."""
     if not is_foreign(X):
         return PANDAS
-    import narwhals as nw
-
-    frame = nw.from_native(X, pass_through=True, allow_series=True)
-    if isinstance(frame, nw.DataFrame | nw.Series):
-        return str(frame.implementation.value)
-    is_lazy = isinstance(frame, nw.LazyFrame)
-    if is_lazy and frame.implementation is nw.Implementation.POLARS:
-        return "polars"
-    return "pyarrow"
+    frame = _of_narwhals(X)
+    name = "pyarrow"
+    if hasattr(frame, "implementation"):
+        name = str(frame.implementation.value)
+    is_read_by_arrow = hasattr(frame, "collect") and name != "polars"
+    return "pyarrow" if is_read_by_arrow else name
 
 
 def _read_stream(X: Any) -> Any:

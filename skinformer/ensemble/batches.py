@@ -16,7 +16,6 @@ from skinformer.ensemble.out_of_fold import OutOfFoldPath
 from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.clock import Clock
-from skinformer.timeline.mask_future import mask_future
 from skinformer.timeline.windows import Origins
 from skinformer.training.batch import Batch
 
@@ -64,14 +63,13 @@ class WindowSource:
         sizes = self.sizes
         past = _rows(origins, -sizes.seq_len, 0)
         future = _rows(origins, 0, sizes.pred_len)
+        values_ahead = _take(self.values, future)
+        # MaskFuture (note, section 1): what is not known ahead stands at the mean. A raw zero may
+        # lie many deviations from it, so values are masked once they are standardised.
+        values_ahead[..., : sizes.n_targets + sizes.n_past] = 0.0
         return (
             _take(self.values, past),
-            mask_future(
-                _take(self.values, future),
-                n_future=sizes.pred_len,
-                hidden=slice(sizes.n_targets + sizes.n_past),
-                fill=0.0,
-            ),
+            values_ahead,
             self._categories(past),
             self._categories(future),
         )

@@ -85,7 +85,13 @@ class Informer(nn.Module):
         self.seed = seed
         self.n_apart = layout.n_targets if layout.apart else 1
         self.shape = (layout.n_targets_at_once, *layout.outputs)
-        self.window_norm = self._make_window_norm()
+        self.window_norm = None
+        if settings.window_norm:
+            self.window_norm = WindowNorm(
+                n_targets=layout.n_targets_at_once,
+                n_past=layout.n_past,
+                may_miss=layout.null_embedding,
+            )
         self.encoder_embedding = StepEmbedding(
             layout,
             settings,
@@ -104,8 +110,16 @@ class Informer(nn.Module):
         self.decoder = self._make_stack(in_decoder=True)
         n_outputs = math.prod(self.shape) * layout.decoder_patch_len
         self.projection = nn.Linear(settings.d_model, n_outputs)
-        self.known_path = self._make_known_path()
-        self.window_path = self._make_window_path()
+        self.known_path = None
+        if layout.n_known:
+            self.known_path = KnownFuturePath(
+                n_known=layout.n_known, n_targets=layout.n_targets
+            )
+        self.window_path = None
+        if layout.window_path:
+            self.window_path = WindowPath(
+                seq_len=layout.seq_len, pred_len=layout.pred_len
+            )
         initialize(self, init=settings.init, seed=seed)
         if layout.forecasts_distance:
             nn.init.zeros_(self.projection.weight)
@@ -133,16 +147,6 @@ class Informer(nn.Module):
         n_tokens = max(self.layout.n_seen, n_in_decoder)
         return self.n_apart * n_tokens * width * widest
 
-    def _make_window_norm(self) -> WindowNorm | None:
-        if not self.settings.window_norm:
-            return None
-        layout = self.layout
-        return WindowNorm(
-            n_targets=layout.n_targets_at_once,
-            n_past=layout.n_past,
-            may_miss=layout.null_embedding,
-        )
-
     def _make_stack(self, *, in_decoder: bool) -> Stack:
         """Make encoder or decoder, whose layers sample their keys from seeds of their own."""
         settings = self.settings
@@ -155,18 +159,6 @@ class Informer(nn.Module):
         layers = [Layer(settings, in_decoder=in_decoder, seed=seed) for seed in seeds]
         distil = settings.distil and not in_decoder
         return Stack(layers, settings, distil=distil)
-
-    def _make_known_path(self) -> KnownFuturePath | None:
-        layout = self.layout
-        if not layout.n_known:
-            return None
-        return KnownFuturePath(n_known=layout.n_known, n_targets=layout.n_targets)
-
-    def _make_window_path(self) -> WindowPath | None:
-        layout = self.layout
-        if not layout.window_path:
-            return None
-        return WindowPath(seq_len=layout.seq_len, pred_len=layout.pred_len)
 
     def forward(
         self,
