@@ -52,6 +52,8 @@ class Sizes(NamedTuple):
         Days of a step where a season is a year of weeks or days, else 0.
     last_day : int
         Number of the last day of the step at which the clock begins to count.
+    of_totals : bool
+        Whether there are running totals, whose changes are forecast, too.
     """
 
     seq_len: int
@@ -61,6 +63,7 @@ class Sizes(NamedTuple):
     period: int
     step_days: int = 0
     last_day: int = 0
+    of_totals: bool = False
 
 
 class _Rest(NamedTuple):

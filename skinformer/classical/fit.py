@@ -19,7 +19,6 @@ from skinformer.classical.ridges import (
     fit_ridges,
     ridge_names,
 )
-from skinformer.classical.totals import find_totals
 from skinformer.classical.windows import SeriesRows, UnitWindows, padded
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.stillness import find_moves, resting_rows
@@ -46,20 +45,17 @@ class Candidates:
         Those that learn from the windows of a panel.
     of_mean : bool
         Whether means are forecast; else medians.
-    of_totals : bool
-        Whether changes of running totals are forecast, too.
     """
 
     sizes: Sizes
     ridges: SharedRidges | None = field(repr=False)
     of_mean: bool
-    of_totals: bool
 
     @property
     def names(self) -> list[str]:
         """Their names."""
         plain = candidate_names(
-            self.sizes.seasons, of_mean=self.of_mean, of_totals=self.of_totals
+            self.sizes.seasons, of_mean=self.of_mean, of_totals=self.sizes.of_totals
         )
         if self.ridges is None:
             return plain
@@ -114,7 +110,10 @@ class Candidates:
             real = by_date.taken_off(filled[:, n_before:])
             filled = np.concatenate([filled[:, :n_before], real], axis=1)
         found = forecast_candidates(
-            rest, self.sizes.seasons, of_mean=self.of_mean, of_totals=self.of_totals
+            rest,
+            self.sizes.seasons,
+            of_mean=self.of_mean,
+            of_totals=self.sizes.of_totals,
         )
         if self.ridges is not None:
             by_ridges = self.ridges.forecast(filled, length)
@@ -303,8 +302,6 @@ class _JudgedRows:
         The step from which on each series is alive.
     never_negative : ndarray of shape (n_series,)
         Whether none of its rows lies below zero.
-    has_totals : bool
-        Whether any of them is a running total.
     """
 
     def __init__(self, rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> None:
@@ -316,7 +313,6 @@ class _JudgedRows:
         self.end = rows.first_row[1:]
         self.first_steps = np.full_like(self.end, _ALWAYS)
         self.never_negative = np.ones(len(self.end), dtype=bool)
-        self.has_totals = False
         for i, (start, stop) in enumerate(pairwise(rows.first_row.tolist())):
             if start < stop:
                 values = rows.values[start:stop]
@@ -325,9 +321,6 @@ class _JudgedRows:
                 self.begin[i] = begin
                 self.first_steps[i] = rows.steps[begin]
                 self.never_negative[i] = values.min() >= 0
-                recent = slice(max(begin, stop - sizes.seq_len), stop)
-                observed = np.where(rows.known[recent], rows.values[recent], np.nan)
-                self.has_totals |= bool(find_totals(observed[None])[0])
 
     def end_before_rest(self, n_judged: int) -> IntArray:
         """Return where a night, a weekend or a closure begins that ends a series, else its end.
@@ -344,7 +337,7 @@ class _JudgedRows:
             ridges = fit_ridges(
                 self.rows.values, self.begin, origin, self.sizes, of_mean=self.of_mean
             )
-        return Candidates(self.sizes, ridges, self.of_mean, self.has_totals)
+        return Candidates(self.sizes, ridges, self.of_mean)
 
     def rows_that_ridges_may_miss(self) -> int:
         """Return how many rows before an origin shared ridges need not learn.

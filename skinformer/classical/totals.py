@@ -1,9 +1,11 @@
 """Running totals, such as meter readings and cases so far: their changes are what is forecast."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from skinformer.classical.past import Past
-from skinformer.timeline.arrays import BoolArray, Float64Array
+from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
 #: Rises by which a window that never falls is no chance.
 _FEWEST_RISES = 12
@@ -37,6 +39,23 @@ def find_totals(values: Float64Array) -> BoolArray:
     n_falls = (changes < 0).sum(axis=1)
     n_rises = (changes > 0).sum(axis=1)
     return (n_rises >= _FEWEST_RISES) & (n_falls <= _MOST_FALLS * n_known)
+
+
+def has_totals(
+    values: Float64Array, known: BoolArray, first_row: IntArray, n_rows: int
+) -> bool:
+    """Return whether a series is a running total in the last rows that are looked back at.
+
+    values, known: rows of series, series after series, and which of them were observed.
+    first_row: (n_series + 1,), the first row of each series, and the row behind the last.
+    n_rows: how far is looked back.
+    """
+    observed = np.where(known, values, np.nan)
+    for start, stop in pairwise(first_row.tolist()):
+        recent = observed[max(start, stop - n_rows) : stop]
+        if find_totals(recent[None])[0]:
+            return True
+    return False
 
 
 def changes_of(totals: Past) -> Past:

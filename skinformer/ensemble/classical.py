@@ -16,6 +16,7 @@ from skinformer.classical.fit import ClassicalFit, fit_classical
 from skinformer.classical.past import Past
 from skinformer.classical.ridges import look_backs
 from skinformer.classical.steps import find_step
+from skinformer.classical.totals import has_totals
 from skinformer.classical.windows import SeriesRows
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.in_units import WINDOWS_AT_ONCE, PerSeriesMember
@@ -98,15 +99,17 @@ class Classical(PerSeriesMember):
         ridge_rows = sizes.seq_len
         if sizes.seq_len < 2 * period <= 4 * sizes.seq_len:
             ridge_rows = 2 * period
+        n_rows = max(MOST_ROWS, ridge_rows)
         return fit_classical(
             rows,
             Sizes(
-                max(MOST_ROWS, ridge_rows),
+                n_rows,
                 sizes.pred_len,
                 seasons,
                 ridge_rows,
                 period if 2 * period <= ridge_rows else 1,
                 *_steps_of_dates(clock, seasons),
+                has_totals(rows.values, rows.known, rows.first_row, n_rows),
             ),
             of_mean=of_mean,
         )

@@ -717,19 +717,9 @@ def test_running_totals_rise_as_they_did_last_week(of_mean):
     n_rows, horizon = 150, 14
     whole = make_totals(n_rows + horizon)
     past, future = np.split(whole, [n_rows], axis=1)
-    sizes = Sizes(200, horizon, (7,), 56, 7)
+    sizes = Sizes(200, horizon, (7,), 56, 7, of_totals=True)
     got = forecasts(list(past), sizes, of_mean=of_mean)
     last_week = np.diff(past[:, -8:])
     repeated = past[:, -1:] + np.cumsum(np.tile(last_week, 2), axis=1)
     assert np.abs(got - future).mean() < 1.1 * np.abs(repeated - future).mean()
     assert (np.diff(got, prepend=past[:, -1:]) > -1).all()
-
-
-def test_changes_are_asked_only_where_there_are_running_totals():
-    some = make_totals(100, n_series=2)
-    level = 50 + np.random.default_rng(0).normal(size=100)
-    with_total = fitted([some[0], level], MONTHS)
-    without = fitted([level, level[::-1]], MONTHS)
-    by_changes = [name.startswith("changes") for name in with_total.names]
-    assert any(by_changes)
-    assert not any(name.startswith("changes") for name in without.names)

@@ -1,10 +1,13 @@
 """Running totals are found, and go on by their changes."""
 
 import numpy as np
+import pandas as pd
+import pytest
 
+from skinformer import InformerRegressor
 from skinformer.classical.candidates import candidate_names, forecast_candidates
 from skinformer.classical.past import Past
-from skinformer.classical.totals import add_up, find_totals
+from skinformer.classical.totals import add_up, find_totals, has_totals
 
 NAN = np.nan
 WEEK = np.array([5.0, 7, 6, 9, 8, 2, 1])
@@ -92,3 +95,32 @@ def test_no_change_ahead_lies_beyond_a_spread_outside_of_those_that_were_seen():
             assert (ahead <= most + 1e-6).all(), name
     # Which is far beyond the bound of a series that is no total.
     assert got["changes line"][0, -1] > 2 * rows[-1]
+
+
+def test_one_series_that_is_a_total_in_the_rows_looked_back_at_is_enough():
+    fallen = np.append(np.arange(40.0, 0, -1), np.arange(20.0))
+    other = np.resize(WEEK, 60)
+    values = np.concatenate([other, fallen])
+    known = np.ones(120, dtype=bool)
+    first_row = np.array([0, 60, 120])
+    assert has_totals(values, known, first_row, 20)
+    assert not has_totals(values, known, first_row, 60)
+
+
+@pytest.mark.parametrize("n_rows", [15, 40])
+def test_totals_of_few_rows_have_intervals(n_rows):
+    """Fewer rows, by which intervals are found, may show no total."""
+    rng = np.random.default_rng(0)
+    years = pd.RangeIndex(n_rows, name="year")
+    totals = rng.poisson(5, size=(8, n_rows)) + 1
+    panel = {
+        f"town {i}": pd.DataFrame({"y": rows.cumsum()}, index=years)
+        for i, rows in enumerate(totals)
+    }
+    table = pd.concat(panel, names=["series"])
+    model = InformerRegressor("y", seq_len=10, pred_len=4).fit(table)
+    parts = model.leaderboard()["parts"]["classical"]
+    assert any(name.startswith("changes") for name in parts)
+    forecast = model.forecast(coverage=0.8)
+    low, high = forecast.iloc[:, -2], forecast.iloc[:, -1]
+    assert (low < high).all()

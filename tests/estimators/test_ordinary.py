@@ -117,7 +117,9 @@ def test_steps_that_are_never_observed_are_told():
     index = pd.date_range("2024-01-01", periods=24 * 30, freq="h")
     values = np.where((index.hour > 8) & (index.hour < 18), 10.0 + index.hour, np.nan)
     model = InformerRegressor("y", random_state=0, members=["classical"])
-    with pytest.warns(UserWarning, match=r"never observed \(15 of 24.*leave out these rows"):
+    with pytest.warns(
+        UserWarning, match=r"never observed \(15 of 24.*leave out these rows"
+    ):
         model.fit(pd.DataFrame({"y": values}, index))
 
 
