@@ -153,7 +153,7 @@ class ForecastDisplay(BacktestDisplay):
             rows = forecast if has_index else actual
             if not isinstance(quantiles, DataFrame):
                 quantiles = DataFrame(quantiles, index=rows.index)
-            if requested is not None:
+            if len(requested):
                 quantiles = quantiles.set_axis(requested.round(12), axis=1)
         return cls(actual, forecast, quantiles, unit=unit).plot(ax=ax, name=name)
 
@@ -259,13 +259,12 @@ class ForecastDisplay(BacktestDisplay):
         place = targets.index(first_or_chosen("target", target, targets))
         levels = check_range_levels(coverage, None)
         # Intervals are looked for where they are drawn: finding them forecasts held-out rows.
-        if levels is not None and estimator.intervals_ is None:  # a fit of too few rows
-            levels = None
+        if len(levels) and estimator.intervals_ is None:  # a fit of too few rows
+            levels = levels[:0]
 
         # 2. The forecast of one series and target.
         X = estimator.layout_.read_rows(X)
-        wanted = np.empty(0) if levels is None else levels
-        forecast = estimator._forecast_frame(X, horizon, wanted)
+        forecast = estimator._forecast_frame(X, horizon, levels)
         series, forecast = _rows_of_series(estimator, forecast, series)
         line, quantiles = _columns_of_target(forecast, place, levels)
 
@@ -346,15 +345,13 @@ def _rows_of_series(
 
 
 def _columns_of_target(
-    forecast: DataFrame, place: int, levels: Float64Array | None
+    forecast: DataFrame, place: int, levels: Float64Array
 ) -> tuple[Series, DataFrame | None]:
     """Return the forecast of a target, and its quantiles, which stand behind it."""
-    if levels is None:
-        return forecast.iloc[:, place], None
-    first = place * (1 + len(levels))
-    behind = first + 1
-    quantiles = forecast.iloc[:, behind : behind + len(levels)]
-    return forecast.iloc[:, first], quantiles.set_axis(levels.round(12), axis=1)
+    n_columns = 1 + len(levels)
+    own = forecast.iloc[:, place * n_columns : (place + 1) * n_columns]
+    quantiles = own.iloc[:, 1:].set_axis(levels.round(12), axis=1)
+    return own.iloc[:, 0], quantiles if len(levels) else None
 
 
 def _last_rows(estimator: Any, X: Any, n_rows: int, series: Any, target: int) -> Series:

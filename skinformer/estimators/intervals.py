@@ -14,6 +14,7 @@ from skinformer.estimators.requests import RequestMixin
 from skinformer.intervals.forecaster import IntervalForecaster, Intervals
 from skinformer.intervals.paths import draw_levels
 from skinformer.rolling.blocks import RequestedSteps
+from skinformer.rolling.forecaster import StepForecaster
 from skinformer.threads import limited
 from skinformer.timeline.arrays import Float64Array
 from skinformer.validation.arguments import (
@@ -89,8 +90,6 @@ class IntervalsMixin(RequestMixin):
         """
         check_fitted(self)
         wanted = check_range_levels(coverage, levels)
-        if wanted is None:
-            wanted = np.empty(0)
         return self.layout_.write(self._forecast_frame(X, horizon, wanted), X)
 
     def _forecast_frame(
@@ -267,7 +266,8 @@ class IntervalsMixin(RequestMixin):
         self, requested: RequestedSteps, n: int, random: np.random.RandomState
     ) -> Float64Array:
         """Draw n paths, (n_rows, n_targets, n), whose errors are drawn anew for each block."""
-        forecaster, outputs = self._sized(requested)
+        forecaster = self._interval_forecaster()
+        outputs = forecaster.standardised(requested)
         intervals = forecaster.intervals
         scaler = self.scaler_.with_unseen()
         series = requested.series(self.timeline_.n_series)
@@ -291,21 +291,20 @@ class IntervalsMixin(RequestMixin):
         self, requested: RequestedSteps, levels: Float64Array
     ) -> Float64Array:
         """Return what `predict` does, and quantiles behind it, (n, n_targets, 1 + n_levels)."""
-        head = self.head_
-        if head.level is None and not len(levels):
-            return head.point(self._forecaster.forecast(requested))[..., None]
-        forecaster, outputs = self._sized(requested)
-        return forecaster.forecasts(
-            outputs, levels, requested.series(self.timeline_.n_series)
-        )
+        forecaster = self._forecaster_of(levels)
+        outputs = forecaster.standardised(requested)
+        series = requested.series(self.timeline_.n_series)
+        return forecaster.forecasts(outputs, levels, series)
 
-    def _sized(
-        self, requested: RequestedSteps
-    ) -> tuple[IntervalForecaster, Float64Array]:
-        forecaster = IntervalForecaster.of(
-            self._forecaster, check_ranges(self.intervals_)
-        )
-        return forecaster, forecaster.standardised(requested)
+    def _forecaster_of(self, levels: Float64Array) -> StepForecaster:
+        """Return what forecasts points and, where any are asked for, quantiles."""
+        if self.head_.level is None and not len(levels):
+            return self._forecaster
+        return self._interval_forecaster()
+
+    def _interval_forecaster(self) -> IntervalForecaster:
+        """Return what forecasts the sizes of errors, too."""
+        return IntervalForecaster.of(self._forecaster, check_ranges(self.intervals_))
 
 
 def _names_with_levels(targets: pd.Index, levels: Float64Array) -> pd.Index:

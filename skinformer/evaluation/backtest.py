@@ -185,10 +185,9 @@ def backtest(
     _check_estimator(estimator, must_be_fitted=refit is False)
     horizon = _horizon(split_last_step(estimator)[1], horizon)
     step = check_origin_step(horizon if step is None else step)
-    quantiles = np.empty(0) if wanted is None else wanted
     every = 1 if isinstance(refit, bool) else check_row_count("refit", refit)
     layout, X, y = read_labels(estimator, X, y)
-    request = _Request(horizon, step, known_future, quantiles, every, layout=layout)
+    request = _Request(horizon, step, known_future, wanted, every, layout=layout)
     if refit is False:
         table = _forecast_all(estimator, X, y, start, request, verbose=verbose)
     else:

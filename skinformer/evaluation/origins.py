@@ -6,12 +6,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from skinformer.intervals.forecaster import IntervalForecaster
-from skinformer.rolling.forecaster import StepForecaster
 from skinformer.rolling.origins import forecast_origins
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
-from skinformer.timeline.timeline import Table, runs
-from skinformer.validation.arguments import check_ranges
+from skinformer.timeline.timeline import Table, Timeline, runs
 from skinformer.validation.rows import warn_of_held_values
 
 
@@ -19,13 +16,13 @@ from skinformer.validation.rows import warn_of_held_values
 class OriginsModel:
     """An InformerRegressor that was given all later rows, and forgets them at each origin.
 
-    forecaster: its own, with the later rows in the history.
+    history: its own, with the later rows behind it.
     rows: where each later row lies there.
     after_truth: whether the row before each was observed: else its forecast begins farther back.
     """
 
     model: Any
-    forecaster: StepForecaster
+    history: Timeline
     rows: IntArray
     after_truth: BoolArray
 
@@ -37,17 +34,11 @@ class OriginsModel:
         The shape is (n_steps, n_targets, 1 + n_levels), origin after origin.
         """
         rows = self.rows[origins]
-        forecaster = self.forecaster
-        series = np.repeat(forecaster.history.series_of(rows), horizon)
-        if forecaster.head.level is not None or len(levels):
-            intervals = check_ranges(self.model.intervals_)
-            forecaster = IntervalForecaster.of(forecaster, intervals)
+        series = np.repeat(self.history.series_of(rows), horizon)
+        forecaster = replace(self.model._forecaster_of(levels), history=self.history)
         outputs, held = forecast_origins(forecaster, rows, horizon)
         warn_of_held_values(forecaster.roles, *held)
-        if isinstance(forecaster, IntervalForecaster):
-            return forecaster.forecasts(outputs, levels, series)
-        in_units = forecaster.in_units(outputs, series)
-        return forecaster.head.point(in_units)[..., None]
+        return forecaster.forecasts(outputs, levels, series)
 
 
 def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
@@ -66,7 +57,7 @@ def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
     is_first = table.steps == model.timeline_.end_step[table.series]
     has_truth = (history.weight > 0).all(axis=1)
     after_truth = is_first | has_truth[rows - 1]
-    return OriginsModel(model, replace(forecaster, history=history), rows, after_truth)
+    return OriginsModel(model, history, rows, after_truth)
 
 
 def _can_update(model: Any, table: Table) -> bool:

@@ -168,13 +168,13 @@ class IntervalForecaster(StepForecaster):
         series: that of each row.
         """
         scaler = self.scaler.with_unseen()
-        if self.head.level is not None:
-            levels = np.append(self.head.level, levels)
-            quantiles = self.intervals.quantiles(outputs, levels, scaler, series)
-            return self.bounds.below_ceilings(quantiles, series)
-        points = scaler.inverse_with_smearing(self.point(outputs), series)
-        quantiles = self.intervals.quantiles(outputs, levels, scaler, series)
+        level = self.head.level
+        wanted = levels if level is None else np.append(level, levels)
+        quantiles = self.intervals.quantiles(outputs, wanted, scaler, series)
         quantiles = self.bounds.below_ceilings(quantiles, series)
+        if level is not None:
+            return quantiles
+        points = scaler.inverse_with_smearing(self.point(outputs), series)
         return np.concatenate([points[..., None], quantiles], axis=2)
 
     def set_constant(

@@ -119,6 +119,19 @@ class StepForecaster:
         series = requested.series(self.history.n_series)
         return self.in_units(outputs, series)
 
+    def forecasts(
+        self,
+        outputs: Float64Array,
+        levels: Float64Array,  # noqa: ARG002
+        series: IntArray,
+    ) -> Float64Array:
+        """Return the values that `predict` gives, (n, n_targets, 1), and no quantiles behind them.
+
+        outputs: from `standardised`.
+        series: that of each row.
+        """
+        return self.head.point(self.in_units(outputs, series))[..., None]
+
     def in_units(self, outputs: Float64Array, series: IntArray) -> Float64Array:
         """Put outputs of steps of these series into y's units."""
         scaler = self.scaler.with_unseen()

@@ -101,8 +101,8 @@ def check_coverage(coverage: Any) -> float:
     return float(coverage)
 
 
-def check_range_levels(coverage: Any, levels: Any) -> Float64Array | None:
-    """Return the levels that are asked for, those of coverages ascending and once; None for none.
+def check_range_levels(coverage: Any, levels: Any) -> Float64Array:
+    """Return the levels that are asked for, of coverages ascending and once; maybe none.
 
     >>> check_range_levels([0.5, 0.8, 0.5], None).round(3)
     array([0.1 , 0.25, 0.75, 0.9 ])
@@ -113,7 +113,7 @@ def check_range_levels(coverage: Any, levels: Any) -> Float64Array | None:
             "them; a coverage of 0.9 is levels=[0.05, 0.95]."
         )
     if coverage is None:
-        return None if levels is None else check_levels(levels)
+        return np.empty(0) if levels is None else check_levels(levels)
     shares = np.atleast_1d(coverage).tolist()
     checked = np.array([check_coverage(share) for share in shares])
     lower = (1 - checked) / 2
