@@ -357,12 +357,12 @@ def _without_gaps(rows: pd.DataFrame, clock: Clock, name: str) -> pd.DataFrame:
     missing = grid.difference(rows.index)
     if len(missing) > len(rows):
         raise InputError(
-            f"{where}{len(missing)} of {len(grid)} steps of {clock.step_name!r} have no row, the "
-            f"first {missing[0]}; name a longer step by --freq, or add the rows."
+            f"{where}{len(missing)} of {len(grid)} time steps (frequency {clock.step_name!r}) have "
+            f"no row, the first {missing[0]}; name a longer step by --freq, or add the rows."
         )
     if len(missing):
         print(
-            f"{where}steps of {clock.step_name!r} without a row: {len(missing)}, the first "
-            f"{missing[0]}; their values count as missing"
+            f"{where}time steps without a row (frequency {clock.step_name!r}): {len(missing)}, "
+            f"the first {missing[0]}; their values count as missing"
         )
     return rows.reindex(grid.rename(rows.index.name))

@@ -199,8 +199,9 @@ def warn_of_missing_steps(
         first = clock.labels(steps[gaps[:1]] + 1)[0]
         where = of_series(names, series[gaps[0]])
         sentences.append(
-            f"there are no rows for {number_of(n_between[gaps].sum(), 'step')} of "
-            f"{clock.step_name!r}, the first {first}{where}: their targets count as missing"
+            f"there are no rows for {number_of(n_between[gaps].sum(), 'time step')} "
+            f"(frequency {clock.step_name!r}), the first {first}{where}: their targets count as "
+            "missing"
         )
     if sentences:
         advice = "" if named else " If the frequency is another one, pass it as freq."

@@ -399,7 +399,7 @@ def test_a_hole_in_one_series_is_named(small, panel):
     df = panel()
     with pytest.warns(
         UserWarning,
-        match=r"^there are no rows for 1 step of 'h', the first 2024-01-02 16:00:00",
+        match=r"^there are no rows for 1 time step .frequency 'h'., the first 2024-01-02 16:00:00",
     ):
         small().fit(df.drop(df.index[70]))
 

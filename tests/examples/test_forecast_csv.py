@@ -374,7 +374,8 @@ def test_missing_values_of_all_columns_are_taken(
     printed = capsys.readouterr()
     assert "nan" not in printed.out.lower()
     assert (
-        "steps of 'h' without a row: 1, the first 2024-01-04 05:00:00; their values count as "
+        "time steps without a row (frequency 'h'): 1, "
+        "the first 2024-01-04 05:00:00; their values count as "
         "missing\n" in printed.out
     )
     assert printed.err == ""
@@ -607,7 +608,8 @@ def test_rows_are_put_in_order_and_gaps_filled(read, rows, capsys):
     assert list(np.flatnonzero(frame["load"].isna())) == [5, 6]
     assert capsys.readouterr().out.splitlines()[1:] == [
         "rows brought into the order of time",
-        "steps of 'h' without a row: 2, the first 2024-01-01 05:00:00; their values count as "
+        "time steps without a row (frequency 'h'): 2, "
+        "the first 2024-01-01 05:00:00; their values count as "
         "missing",
     ]
 
@@ -995,7 +997,7 @@ def test_what_is_ambiguous_is_asked_for(read, modules, text, option, index, load
         (
             lambda rows: rows,
             ("--freq", "min"),
-            "11741 of 11941 steps of 'min' have no row, the fi",
+            "11741 of 11941 time steps (frequency 'min') have no row, the fi",
         ),
         (
             lambda rows: rows,

@@ -604,7 +604,8 @@ def test_the_row_before_an_opening_hour_is_the_last_one_before_closing():
     np.testing.assert_array_equal(found[2:], expected[2:])
     X = X.drop(X.index[99])  # a Friday's last hour, once nobody came
     with pytest.warns(
-        UserWarning, match="there are no rows for 1 step of 'h', the first"
+        UserWarning,
+        match="there are no rows for 1 time step .frequency 'h'., the first",
     ):
         window = SlidingWindow(seq_len=2).fit(X)
     row = window.transform(X).iloc[99]

@@ -40,7 +40,9 @@ def model(target="sales"):
         ),
         (
             days().drop(index=DAYS[[50, 51, 70]]),
-            ["there are no rows for 3 steps of 'D', the first 2024-02-20"],
+            [
+                "there are no rows for 3 time steps (frequency 'D'), the first 2024-02-20"
+            ],
         ),
         (
             days(price=np.where(np.arange(N) % 11 == 0, np.nan, 2.0)),

@@ -126,7 +126,9 @@ def test_rows_that_are_dropped_are_forecast_as_rows_whose_target_is_missing(
     hidden.iloc[3:9] = np.nan
     whole = estimator.predict(hidden)
     kept = [0, 1, 2, *range(9, 16)]
-    with pytest.warns(UserWarning, match="^there are no rows for 6 steps of 'h', the"):
+    with pytest.warns(
+        UserWarning, match="^there are no rows for 6 time steps .frequency 'h'., the"
+    ):
         dropped = estimator.predict(hidden.iloc[kept])
     np.testing.assert_array_equal(dropped, whole[kept])
 
@@ -137,7 +139,7 @@ def test_a_step_without_a_row_before_an_observed_one_is_told(small, frame):
     df = frame(76)[["load"]]
     estimator = small().fit(df[:60])
     rows = df[60:].drop(df.index[64])
-    message = f"^there are no rows for 1 step of 'h', the first {df.index[64]}: their"
+    message = f"^there are no rows for 1 time step .frequency 'h'., the first {df.index[64]}: their"
     for ask in (estimator.predict, estimator.forecast):
         with pytest.warns(UserWarning, match=message):
             ask(rows[::-1])

@@ -103,7 +103,8 @@ def test_holidays_without_rows_are_steps_without_a_truth():
     df = rows(days)
     closed = days[[20, 64, 65, 90]]
     with pytest.warns(
-        UserWarning, match=r"^there are no rows for 4 steps of 'B', the first 20"
+        UserWarning,
+        match=r"^there are no rows for 4 time steps .frequency 'B'., the first 20",
     ):
         model = regressor().fit(df.drop(closed))
     by_hand = regressor().fit(df.drop(closed).asfreq("B"))
@@ -148,7 +149,7 @@ def test_whoever_named_the_step_is_not_told_to_name_it(freq, end):
     """Advice to do what one has done makes one doubt that it was read."""
     days = pd.date_range("2024-01-01", periods=120, freq="D").delete([50, 51])
     with pytest.warns(
-        UserWarning, match="^there are no rows for 2 steps of 'D'"
+        UserWarning, match="^there are no rows for 2 time steps .frequency 'D'."
     ) as told:
         regressor(freq=freq).fit(rows(days))
     assert str(told[0].message).endswith(end)
@@ -160,7 +161,8 @@ def test_a_panel_is_closed_when_all_are():
     frames = {"a": rows(times), "b": rows(times[30:]).drop(times[[50, 51]])}
     panel = pd.concat(frames, names=["shop", "hour"])
     with pytest.warns(
-        UserWarning, match="; there are no rows for 2 steps of 'h', the first .*"
+        UserWarning,
+        match="; there are no rows for 2 time steps .frequency 'h'., the first .*",
     ):
         model = regressor().fit(panel)
     ahead = model.forecast().loc["b"].index
