@@ -8,9 +8,8 @@ import torch
 from torch import Tensor, nn
 
 from skinformer.algebra import tensor_of
-from skinformer.ridge.linear_fit import LinearFit, PhaseMaps
-from skinformer.ridge.roots import Roots
-from skinformer.timeline.cycle import CalendarEffect, number_cells
+from skinformer.ridge.linear_fit import LinearFit
+from skinformer.timeline.cycle import number_cells
 
 
 class LinearPath(nn.Module):
@@ -36,7 +35,7 @@ class LinearPath(nn.Module):
         self.n_known, self.n_targets = fit.effect.shape
         self.calendar = None if fit.calendar is None else _Calendar(fit.calendar)
         self.phases = None if fit.phases is None else Phases(fit.phases)
-        self.roots = None if fit.roots is None else _RootBuffers(fit.roots)
+        self.roots = None if fit.roots is None else _Buffers(fit.roots)
         _keep(self, {"own": fit.own, "mixed": fit.mixed, "effect": fit.effect})
 
     def forward(
@@ -68,7 +67,7 @@ class LinearPath(nn.Module):
             # 3. Add what they do ahead.
             forecast = forecast + self._effect(future, future_calendar)
             return (
-                forecast if self.roots is None else self.roots.numbers.squared(forecast)
+                forecast if self.roots is None else self.roots.record.squared(forecast)
             )
 
     def in_roots(self, past: Tensor) -> Tensor:
@@ -76,7 +75,7 @@ class LinearPath(nn.Module):
         if self.roots is None:
             return past
         targets, others = past.tensor_split([self.n_targets], dim=-1)
-        return torch.cat([self.roots.numbers.of(targets.float()), others], dim=-1)
+        return torch.cat([self.roots.record.of(targets.float()), others], dim=-1)
 
     def seen(self, values: Tensor) -> Tensor:
         """Fill NaN by the mean, and clip columns known ahead to what a `calendar` has seen."""
@@ -118,22 +117,26 @@ class LinearPath(nn.Module):
         return known @ self.effect
 
 
-class _Calendar(nn.Module):
+class _Buffers(nn.Module):
+    """A record of arrays, which are buffers here: they share memory where they are of float32."""
+
+    def __init__(self, record: Any) -> None:
+        super().__init__()
+        self._given = record
+        _keep(self, record._asdict())
+
+    @property
+    def record(self) -> Any:
+        """The record, with tensors in place of arrays."""
+        return self._given._replace(**dict(self.named_buffers(recurse=False)))
+
+
+class _Calendar(_Buffers):
     """A `CalendarEffect`.
 
     Every number is made of its own step alone, element by element, so that it is the same in any
     batch.
     """
-
-    places: Any
-    level: Any
-    known: Any
-    bounds: Any
-    year: Any
-
-    def __init__(self, effect: CalendarEffect) -> None:
-        super().__init__()
-        _keep(self, effect._asdict())
 
     def forward(self, known: Tensor, categories: Tensor) -> Tensor:
         """Return the effect on each step, (batch, length, n_targets).
@@ -141,41 +144,21 @@ class _Calendar(nn.Module):
         known: standardised, without NaN, (batch, length, n_known).
         categories: calendar fields first, (batch, length, n_categories), int64.
         """
-        effect = CalendarEffect(
-            self.level, self.known, self.bounds, self.places, year=self.year
-        )
-        return effect.of_rows(known, number_cells(self.places, categories))
+        effect = self.record
+        added: Tensor = effect.of_rows(known, number_cells(effect.places, categories))
+        return added
 
     def within(self, values: Tensor) -> Tensor:
         """Clip columns known ahead, the last of (…, n_inputs), to what was seen."""
-        n_known = self.known.shape[1]
-        others, known = values.tensor_split([values.shape[-1] - n_known], dim=-1)
-        low, high = self.bounds
+        low, high = self.record.bounds
+        others, known = values.tensor_split([values.shape[-1] - len(low)], dim=-1)
         return torch.cat([others, known.clamp(low, high)], dim=-1)
 
 
-class _RootBuffers(nn.Module):
-    """`Roots` as buffers."""
-
-    taken: Tensor
-    zero: Tensor
-    mean: Tensor
-    deviation: Tensor
-    variance: Tensor
-
-    def __init__(self, roots: Roots) -> None:
-        super().__init__()
-        _keep(self, roots._asdict())
-
-    @property
-    def numbers(self) -> Roots:
-        """The numbers, as tensors."""
-        return Roots(self.taken, self.zero, self.mean, self.deviation, self.variance)
-
-
-class Phases(nn.Module):
+class Phases(_Buffers):
     """`PhaseMaps` as a module.
 
+    >>> from skinformer.ridge.linear_fit import PhaseMaps
     >>> one = np.ones((1, 1), np.float32)
     >>> nothing = np.zeros((1, 0), np.float32)
     >>> places = np.zeros((1, 60), np.int64)
@@ -184,16 +167,6 @@ class Phases(nn.Module):
     3.0
     """
 
-    places: Tensor
-    waves: Tensor
-    own: Tensor
-    others: Tensor
-    weights: Tensor
-
-    def __init__(self, maps: PhaseMaps) -> None:
-        super().__init__()
-        _keep(self, maps._asdict())
-
     def forward(self, distance: Tensor, categories: Tensor) -> Tensor:
         """Return what is added to forecasts, (batch, pred_len, n_targets).
 
@@ -201,8 +174,10 @@ class Phases(nn.Module):
         n_columns).
         categories: calendar fields first, of the first step of the forecast, (batch, n_categories).
         """
-        features = self.read(distance, number_cells(self.places, categories))
-        return (self.weights.mT @ features).permute(2, 1, 0)
+        maps = self.record
+        features = self.read(distance, number_cells(maps.places, categories))
+        added: Tensor = maps.weights.mT @ features
+        return added.permute(2, 1, 0)
 
     def read(self, distance: Tensor, cell: Tensor) -> Tensor:
         """Lay out what the maps read of windows, (n_targets, n_features, batch).
@@ -211,18 +186,19 @@ class Phases(nn.Module):
 
         cell: of each origin, (batch,).
         """
-        n_targets = len(self.weights)
-        waves = self.waves[cell % len(self.waves)].T
-        by_column = distance[:, -len(self.own) :].permute(2, 1, 0)
-        own = self.own.T @ by_column[:n_targets]
-        others = (self.others.T @ by_column).flatten(0, 1)
+        maps = self.record
+        n_targets = len(maps.weights)
+        waves = maps.waves[cell % len(maps.waves)].T
+        by_column = distance[:, -len(maps.own) :].permute(2, 1, 0)
+        own = maps.own.T @ by_column[:n_targets]
+        others = (maps.others.T @ by_column).flatten(0, 1)
         others = torch.cat([others, torch.ones_like(by_column[0, :1])])
         read = torch.cat([own, others.expand(n_targets, -1, -1)], dim=1)
         return (waves[:, None] * read[:, None]).flatten(1, 2)
 
 
 def _keep(module: nn.Module, found: Mapping[str, object]) -> None:
-    """Register arrays as buffers, which share memory with them where they are of float32."""
+    """Register arrays as buffers, of float32 where they hold no whole numbers."""
     for name, array in found.items():
         if isinstance(array, np.ndarray):
             tensor = tensor_of(array)
