@@ -3,6 +3,7 @@
 import ast
 import importlib.util
 import inspect
+import json
 import math
 import re
 from collections import Counter
@@ -453,6 +454,19 @@ def test_the_page_of_adapters_tells_their_parameters():
         adapter.name: (module, defaults_of(adapter))
         for module, adapter in adapters().items()
     }
+
+
+COMMANDS = [
+    (name, parameters)
+    for name, text in TEXTS.items()
+    for parameters in re.findall(r"measure\.py [^`\n]*--parameters '(\{.+?\})'", text)
+]
+
+
+@pytest.mark.parametrize(("name", "parameters"), COMMANDS)
+def test_commands_name_parameters_that_there_are(name, parameters):  # noqa: ARG001
+    """A reader types them as they are printed."""
+    InformerRegressor().set_params(**json.loads(parameters))
 
 
 def test_the_page_of_recipes_lists_each():
