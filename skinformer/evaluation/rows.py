@@ -1,6 +1,5 @@
 """The rows of a backtest: their truth, their order, and what an origin may see of them."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,20 +142,15 @@ def read_labels(estimator: Any, X: Any, y: Any) -> tuple[Layout, Any, Any]:
     transformers, last = split_last_step(estimator)
     layout = getattr(last, "layout_", Layout())
     if not layout.has_columns:
-        names = {"time": getattr(last, "time", None), "series": None}
-        names["series"] = getattr(last, "series", None)
-        for step in _steps_of(transformers):
-            if isinstance(step, TimeIndex):
-                names = {"time": step.time, "series": step.series}
-        return read_layout(X, y, **names)
+        namer = last
+        for transformer in transformers:
+            for _, step in getattr(transformer, "steps", []):
+                if isinstance(step, TimeIndex):
+                    namer = step
+        named = {name: getattr(namer, name, None) for name in ("time", "series")}
+        return read_layout(X, y, **named)
     labelled = layout.read(X, y)
     return layout.like(X), *labelled
-
-
-def _steps_of(transformers: list[Any]) -> Iterator[Any]:
-    """Return the steps of Pipelines, one after the other."""
-    for transformer in transformers:
-        yield from (step for _, step in getattr(transformer, "steps", []))
 
 
 def _as_floats(X: DataFrame, columns: list[int]) -> DataFrame:

@@ -71,21 +71,39 @@ class GroupedRows:
         steps = clock.steps(time)
         if are_consecutive(self.series, steps):
             return clock, steps
+        named = freq is not None
         week = None
-        if may_skip and freq is None:
+        if may_skip and not named:
             week = find_open_week(time.unique().sort_values(), step)
         if week is not None:
             clock = open_clock(longest, step, week).starting_at(time.min())
             steps = clock.steps(time)
-        named = freq is not None
+        self._check_steps(
+            time, clock, steps, may_skip=may_skip, of_week=week is not None, named=named
+        )
+        return clock, steps
+
+    def _check_steps(
+        self,
+        time: pd.Index,
+        clock: Clock,
+        steps: IntArray,
+        *,
+        may_skip: bool,
+        of_week: bool,
+        named: bool,
+    ) -> None:
+        """Raise if rows lie between two steps, or lack too many of them; warn if they lack few.
+
+        of_week: whether the steps are those of open hours or days, which the rows showed.
+        named: whether the user named the step.
+        """
         checks.check_on_grid(steps, time, clock, self.series, self.names, named=named)
         of_rows = self.series, steps, clock, self.names
         if may_skip and is_dated(time) and self._lacks_few(steps, named=named):
-            of_week = week is not None
             checks.warn_of_missing_steps(*of_rows, of_week=of_week, named=named)
         else:
             checks.check_no_missing_steps(time, *of_rows)
-        return clock, steps
 
     def _time_of_longest(self, time: pd.Index) -> pd.Index:
         """Return the labels of time of the series that has most."""

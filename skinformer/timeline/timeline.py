@@ -122,28 +122,22 @@ class Table:
 
         first_step: of each series, where there are rows to add before its own; None for none.
         """
-        if first_step is None and are_consecutive(self.series, self.steps):
-            return self
-        present, first_row, place = np.unique(
-            self.series, return_index=True, return_inverse=True
-        )
-        starts = self.steps[first_row]
+        changes_series = np.diff(self.series) != 0
+        is_first = np.append(True, changes_series)
+        is_last = np.append(changes_series, True)
+        # The steps at which the values of each row stand: up to the next one of its series.
+        since = self.steps.copy()
         if first_step is not None:
-            starts = np.minimum(starts, first_step[present])
-        last_row = np.append(first_row[1:], len(self.steps)) - 1
-        last_step = self.steps[last_row]
-        steps = origins_between(starts, last_step)
+            begins = first_step[self.series[is_first]]
+            since[is_first] = np.minimum(since[is_first], begins)
+        until = np.where(is_last, self.steps, np.append(since[1:] - 1, 0))
+        steps = origins_between(since, until)
         if len(steps) == len(self.steps):
             return self
-        lengths = last_step - starts + 1
-        begin = np.cumsum(lengths) - lengths
-        rows = (begin - starts)[place] + self.steps
-        # The last row before each step; the first one of its series where none is.
-        last = np.searchsorted(rows, np.arange(len(steps)), side="right") - 1
-        table = self.take(np.maximum(last, np.repeat(first_row, lengths)))
-        is_added = np.ones((len(steps), self.n_targets), dtype=bool)
-        is_added[rows] = False
-        return replace(table, steps=steps)._without(is_added)
+        row = repeat_numbers(until - since + 1)
+        is_added = steps != self.steps[row]
+        marks = np.repeat(is_added[:, None], self.n_targets, axis=1)
+        return replace(self.take(row), steps=steps)._without(marks)
 
     def by_series(self, values: AnyArray) -> list[AnyArray]:
         """Split values of rows by their series; the rows must be sorted by series."""

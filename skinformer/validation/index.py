@@ -133,13 +133,18 @@ def check_distinct(time: pd.Index, series: pd.Index | None) -> None:
 
 def check_order(time: pd.Index, series: IntArray) -> None:
     """Raise if the rows of a series, brought together, go back in time."""
-    goes_forward = time[1:] > time[:-1]
-    begins_series = np.diff(series) != 0
-    if not (goes_forward | begins_series).all():
+    if not are_in_order(time, series):
         raise ValueError(
             "X.index is not in time order: call X.sort_index() before fit; in cross-validation "
             "use TimeSeriesSplit, which keeps the order."
         )
+
+
+def are_in_order(time: pd.Index, series: IntArray) -> bool:
+    """Whether each row of a series, brought together, is later than the one before it."""
+    goes_forward = time[1:] > time[:-1]
+    begins_series = np.diff(series) != 0
+    return bool((goes_forward | begins_series).all())
 
 
 def check_no_missing_steps(

@@ -8,6 +8,7 @@ import pandas as pd
 from pandas.api.types import is_float_dtype
 
 from skinformer.timeline.clock import is_dated
+from skinformer.validation.index import are_in_order
 from skinformer.validation.warning import warn_user
 from skinformer.wording import number_of
 
@@ -90,10 +91,8 @@ def check_rows_in_order(
     if series is not None:
         codes, _ = pd.factorize(index.get_level_values(0))
     order = np.argsort(codes, kind="stable")
-    times = index.get_level_values(-1)[order]
-    goes_forward = times[1:] > times[:-1]
-    begins_series = np.diff(codes[order]) != 0
-    if not (goes_forward | begins_series).all():
+    times = index.get_level_values(-1)
+    if not are_in_order(times[order], codes[order]):
         labels = [time] if series is None else [series, time]
         raise ValueError(
             f"column {time!r} is not in time order: call X.sort_values({labels!r}) before fit; in "
