@@ -464,7 +464,7 @@ COMMANDS = [
 
 
 @pytest.mark.parametrize(("name", "parameters"), COMMANDS)
-def test_commands_name_parameters_that_there_are(name, parameters):  # noqa: ARG001
+def test_commands_name_parameters_that_there_are(name, parameters):
     """A reader types them as they are printed."""
     InformerRegressor().set_params(**json.loads(parameters))
 
