@@ -51,21 +51,22 @@ class Collapses(NamedTuple):
         shape = history.n_series + 1, n_targets
         first = np.zeros(shape, dtype=np.int64)
         last = np.full(shape, -1)
-        if clock != history.clock:
-            return cls(first, last)
         # As many as saved files hold; those that intervals need are more.
         n_rows = max(forecaster.sizes.seq_len, forecaster.ensemble.look_back)
         season = next(iter(calendar_seasons(history.clock, least_days=1)), 1)
-        distinct = np.unique(series[series < history.n_series])
-        if not len(distinct):
-            return cls(first, last)
-        batches = np.split(distinct, range(_AT_ONCE, len(distinct), _AT_ONCE))
-        for some, j in product(batches, range(n_targets)):
+        is_held = (series < history.n_series) & (clock == history.clock)
+        distinct = np.unique(series[is_held])
+        starts = range(0, len(distinct), _AT_ONCE)
+        for start, j in product(starts, range(n_targets)):
+            some = distinct[start : start + _AT_ONCE]
             past = _last_rows(history, some, j, n_rows)
-            found, to_first, to_last = _ends(recovered_rows(past, season))
-            first_step = history.end_step[some] - past.n_rows
-            first[some[found], j] = (first_step + to_first)[found]
-            last[some[found], j] = (first_step + to_last)[found]
+            flags = recovered_rows(past, season)
+            is_found = flags.any(axis=1)
+            found = some[is_found]
+            flags = flags[is_found]
+            end = history.end_step[found]
+            first[found, j] = end - past.n_rows + flags.argmax(axis=1)
+            last[found, j] = end - 1 - flags[:, ::-1].argmax(axis=1)
         return cls(first, last)
 
     def at(self, series: IntArray, steps: IntArray) -> BoolArray:
@@ -101,10 +102,3 @@ def _last_rows(history: Timeline, series: IntArray, target: int, n_most: int) ->
         is_real &= history.weight[rows, target] > 0
     values = history.values[rows, target].astype(np.float64)
     return Past(np.where(is_real, values, np.nan), np.arange(n_rows)[None])
-
-
-def _ends(flags: BoolArray) -> tuple[BoolArray, IntArray, IntArray]:
-    """Return which rows, (n, k), hold a flag, and the columns of the first and last one."""
-    is_any: BoolArray = np.asarray(flags.any(axis=1))
-    last = flags.shape[1] - 1 - flags[:, ::-1].argmax(axis=1)
-    return is_any, flags.argmax(axis=1), last

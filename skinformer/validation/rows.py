@@ -116,19 +116,15 @@ def warn_of_skipped_steps(table: Table, timeline: Timeline, roles: Roles) -> Non
     changing = {*roles.past, *roles.known} - {*roles.static}
     if changing or table.clock != timeline.clock:
         return
-    # 1. Rows of fitted series that follow the history, up to the last with an actual value.
-    end = np.append(timeline.end_step, np.iinfo(np.int64).max)
-    series = np.minimum(table.series, timeline.n_series)
-    is_later = table.steps >= end[series]
-    last = np.full(len(end), -1)
-    has_target = table.has_target
-    np.maximum.at(last, series[has_target], table.steps[has_target])
-    rows = np.flatnonzero(is_later & (table.steps <= last[series]))
-    # 2. Those of each series one after the other.
-    order = rows[np.lexsort((table.steps[rows], series[rows]))]
+    rows = pd.DataFrame({"series": table.series, "step": table.steps})
+    rows["has_target"] = table.has_target
+    rows = rows[table.series < timeline.n_series].sort_values(["series", "step"])
+    rows = rows[rows["step"] >= timeline.end_step[rows["series"]]]
+    is_before_target = rows[::-1].groupby("series")["has_target"].cummax()[::-1]
+    rows = rows[is_before_target]
     warn_of_missing_steps(
-        series[order],
-        table.steps[order],
+        rows["series"].to_numpy(),
+        rows["step"].to_numpy(),
         table.clock,
         table.names,
         of_week=False,
