@@ -21,7 +21,7 @@ from skinformer.timeline.seasons import likely_seasons
 
 LEVEL = 1  #: Number of the anchor that is a mean over four of the longest seasons.
 _N_SEASONS = 4  # of a length that are looked at
-_LAST = (1, 2, 3)  # rows back from the origin
+_N_LAST = 3  # rows before the origin
 _BESIDE = (-3, -2, -1)  # rows before the step, of columns known ahead
 _DAY = 4  # rows of a day, three of which their means are over, where there is no season
 
@@ -75,6 +75,18 @@ class Pairs(NamedTuple):
         """Choose pairs, by a slice, numbers or a mask."""
         return Pairs(*[values[part] for values in self])
 
+    def by_origin(self) -> tuple[Pairs, IntArray]:
+        """Choose one pair of each origin and target; return also the place of each pair's own.
+
+        >>> pairs = Pairs.of_windows(np.array([7, 9]), np.zeros(2), np.arange(2), pred_len=3)
+        >>> some, place = pairs.by_origin()
+        >>> some.origin, place
+        (array([7, 9]), array([0, 0, 0, 1, 1, 1]))
+        """
+        number = self.origin * (self.target.max(initial=0) + 1) + self.target
+        _, first, place = np.unique(number, return_index=True, return_inverse=True)
+        return self.take(first), place
+
 
 def find_seasons(clock: Clock, lengths: IntArray) -> tuple[int, ...]:
     """Return the seasons, in rows, ascending, whose phases are looked at.
@@ -127,7 +139,7 @@ class FeatureMaker:
     @property
     def n_own(self) -> int:
         """Number of first features, which the target's own past makes."""
-        return len(_LAST) + 2 + (_N_SEASONS + 6) * len(self.seasons)
+        return _N_LAST + 2 + (_N_SEASONS + 6) * len(self.seasons)
 
     @property
     def recent_mean(self) -> int | None:
@@ -135,7 +147,7 @@ class FeatureMaker:
         if not self.seasons:
             return None
         n_each = _N_SEASONS + 5  # beside the anchors
-        first_of_longest = self.n_anchors + len(_LAST) - 1
+        first_of_longest = self.n_anchors + _N_LAST - 1
         first_of_longest += n_each * (len(self.seasons) - 1)
         return first_of_longest + n_each - 2
 
@@ -217,6 +229,8 @@ class View:
         self.maker = maker
         self.seasons = maker.seasons
         self.row = pairs.origin + pairs.ahead
+        #: One pair of each origin and target, and the place of each pair's own among these.
+        self.of_origins, self.place = pairs.by_origin()
         seasons = np.array(maker.seasons, dtype=int)
         n_seasons_back = pairs.ahead[:, None] // seasons + 1
         #: Of each season, the last row of the step's phase before the origin, (n, n_seasons).
@@ -224,18 +238,41 @@ class View:
 
     def before(self, column: int | IntArray, rows: IntArray) -> Float64Array:
         """Read rows of each pair, shape (n,) or (n, k), where they lie before the origin."""
-        return self._read(column, rows, self.pairs.origin)
+        return self._read(column, rows, self.pairs, self.pairs.origin)
+
+    def last_of_target(self, n_rows: int) -> list[Float64Array]:
+        """Read so many rows of the target before the origin, the last one first."""
+        rows = _window(self.of_origins.origin - 1, n_rows)
+        return list(self._before_origins(None, rows)[self.place].T)
+
+    def mean_of_last(
+        self, n_rows: int, *, column: int | None = None, n_behind: int = 0
+    ) -> Float64Array:
+        """Return the mean of so many rows, `n_behind` rows before the origin.
+
+        column: None for that of the target.
+
+        PERF: what goes by the origin alone is found once for all steps of a window.
+        """
+        rows = _window(self.of_origins.origin - 1 - n_behind, n_rows)
+        return _mean_known(self._before_origins(column, rows))[self.place]
+
+    def _before_origins(self, column: int | None, rows: IntArray) -> Float64Array:
+        """Read rows of each of `of_origins`, (n_origins, k); None is the target's column."""
+        pairs = self.of_origins
+        of_target: int | IntArray = pairs.target if column is None else column
+        return self._read(of_target, rows, pairs, pairs.origin)
 
     def ahead(self, column: int, rows: IntArray) -> Float64Array:
         """Read rows of a column that is known ahead where they lie before the step, or at it."""
-        return self._read(column, rows, self.row + 1)
+        return self._read(column, rows, self.pairs, self.row + 1)
 
     def _read(
-        self, column: int | IntArray, rows: IntArray, stop: IntArray
+        self, column: int | IntArray, rows: IntArray, pairs: Pairs, stop: IntArray
     ) -> Float64Array:
         """Read rows of each pair from its series' first one to `stop`; NaN for others."""
         rows = rows.T  # of all pairs, one after the other
-        inside = (rows >= self.pairs.begin) & (rows < stop)
+        inside = (rows >= pairs.begin) & (rows < stop)
         existing = np.clip(rows, 0, len(self.values) - 1)
         read = self.values[existing, column].astype(float)
         low = self.maker.low[column]
@@ -264,19 +301,16 @@ def _median_known(values: Float64Array) -> Float64Array:
 
 def _target_features(view: View) -> list[AnyArray]:
     """Make features of the target's own past: first the anchors."""
-    origin = view.pairs.origin
     target = view.pairs.target
-    last = view.before(target, origin[:, None] - np.array(_LAST)).T
-    length = _N_SEASONS * max(view.seasons, default=1)
-    level = _mean_known(view.before(target, _window(origin - 1, length)))
+    last = view.last_of_target(_N_LAST)
+    level = view.mean_of_last(_N_SEASONS * max(view.seasons, default=1))
     anchors = [last[0], level]
-    others = list(last[1:])
+    others = last[1:]
     for season, phase in zip(view.seasons, view.phase.T, strict=True):
         same_phase = view.before(target, _same_phase(phase, season))
         anchors.append(_mean_known(same_phase))
         others += _season_features(view, season, phase, same_phase)
-    recent = _window(origin - 1, len(_LAST))
-    others.append(_mean_known(view.before(target, recent)))
+    others.append(view.mean_of_last(_N_LAST))
     return anchors + others
 
 
@@ -286,13 +320,12 @@ def _season_features(
     """Make features of the target's phase in the last seasons, beside it, and of whole seasons."""
     target = view.pairs.target
     beside = view.before(target, phase[:, None] + np.array([-1, 1]))
-    last_season = _window(view.pairs.origin - 1, season)
     return [
         *same_phase.T,
         *beside.T,
         _median_known(same_phase),
-        _mean_known(view.before(target, last_season)),
-        _mean_known(view.before(target, last_season - season)),
+        view.mean_of_last(season),
+        view.mean_of_last(season, n_behind=season),
     ]
 
 
@@ -331,8 +364,7 @@ def _past_features(view: View, j: int) -> list[AnyArray]:
     last = view.pairs.origin - 1
     features = [view.before(j, last), *view.before(j, view.phase).T]
     if view.seasons:
-        shortest = _window(last, view.seasons[0])
-        features.append(_mean_known(view.before(j, shortest)))
+        features.append(view.mean_of_last(view.seasons[0], column=j))
     return features
 
 

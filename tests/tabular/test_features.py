@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skinformer.tabular.features import Columns, FeatureMaker, Pairs, find_seasons
+from skinformer.tabular.features import Columns, FeatureMaker, Pairs, View, find_seasons
 from skinformer.timeline.bounds import find_bounds
 from skinformer.timeline.clock import RowClock, clock_for
 from skinformer.timeline.cycle import CalendarEffect
@@ -180,6 +180,32 @@ def test_look_back_names_the_rows_that_are_read(seed, row, seasons):
     pairs = pairs_of(np.full(6, row), ahead)
     first, second = (maker.make(rows, pairs, RowClock()) for rows in (values, short))
     np.testing.assert_array_equal(first, second)
+
+
+def test_what_goes_by_the_origin_alone_is_read_once_for_all_steps(monkeypatch):
+    """Of 48 steps ahead, means of the last weeks took most of a forecast of trees."""
+    maker = maker_of(Columns(2, 1, 0, 0, 48), (24, 168))
+    values = np.random.default_rng(0).normal(size=(2000, 3))
+    origins = np.arange(800, 1800, 100)
+    windows = Pairs.of_windows(origins, np.zeros(10, int), origins, 48, 2)
+    n_read = []
+    read = View._read
+
+    def spy(self, column, rows, pairs, stop):
+        n_read.append(rows.size)
+        return read(self, column, rows, pairs, stop)
+
+    monkeypatch.setattr(View, "_read", spy)
+    together = maker.make(values, windows, RowClock())
+    # Four rows of each step, and 168 of the last ones of each origin and target.
+    assert max(n_read) == max(10 * 48 * 2 * 4, 10 * 2 * 168)
+    assert sum(n_read) < 40 * len(windows.origin)
+    monkeypatch.undo()
+    one_by_one = [
+        maker.make(values, windows.take(slice(i, i + 1)), RowClock())
+        for i in range(0, len(windows.origin), 97)
+    ]
+    np.testing.assert_array_equal(together[::97], np.concatenate(one_by_one))
 
 
 def test_wild_values_of_covariates_count_as_unknown():
