@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from skinformer.classical.past import Past
+from skinformer.classical.windows import median_of_known
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 
 #: Deviations from the usual value of a phase beyond which a row is far off.
@@ -80,15 +81,8 @@ def _distances(past: Past, season: int, n_seasons: int) -> Float64Array:
     """Return how far rows are off the medians of their phases, in usual distances; 0 unknown."""
     whole = past.values[:, past.n_rows - n_seasons * season :]
     by_season = whole.reshape(len(whole), n_seasons, season)
-    middle = _median_of_known(by_season, axis=1)
+    middle = median_of_known(by_season, 1, 0.0)
     back = np.arange(past.n_rows) - past.n_rows
     distance = past.values - middle[:, back % season]
-    usual = 1.4826 * _median_of_known(np.abs(distance), axis=1)[:, None]
+    usual = 1.4826 * median_of_known(np.abs(distance), 1, 0.0)[:, None]
     return np.nan_to_num(distance / np.where(usual > 0, usual, np.inf))
-
-
-def _median_of_known(values: Float64Array, axis: int) -> Float64Array:
-    """Return medians along an axis without NaN; 0 where all are."""
-    is_unknown = np.isnan(values).all(axis=axis, keepdims=True)
-    known = np.where(is_unknown, 0.0, values)
-    return np.asarray(np.nanmedian(known, axis=axis))

@@ -17,6 +17,7 @@ import numpy as np
 
 from skinformer.classical.past import Past
 from skinformer.classical.profiles import moving_mean, place_means
+from skinformer.classical.windows import median_of_known
 from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array, IntArray
 
 #: Days of a step, and steps of a year.
@@ -381,18 +382,12 @@ def _find_variances(distance: Float64Array, year: int) -> _Variances:
     years = _KnownValues.of(seasons, axis=1)
     is_known = years.n_known > 1
     variance = years.squares / np.maximum(years.n_known - 1, 1)
-    chance = _median_of_known(np.where(is_known, variance, np.nan))
+    chance = median_of_known(np.where(is_known, variance, np.nan), 1, np.inf)
     change = np.diff(np.where(is_known, years.mean, np.nan), axis=1)
     # Medians of a chi-square lie below its mean.
     chance /= _median_of_chi_square(n_years - 1)
-    places = _median_of_known(change**2) / 2 / _median_of_chi_square(1)
+    places = median_of_known(change**2, 1, np.inf) / 2 / _median_of_chi_square(1)
     return _Variances(chance[:, None, None], np.maximum(chance, places)[:, None, None])
-
-
-def _median_of_known(squares: Float64Array) -> Float64Array:
-    """Return medians of rows, (n, k), without NaN; infinite where all are."""
-    is_unknown = np.isnan(squares).all(axis=1, keepdims=True)
-    return np.nanmedian(np.where(is_unknown, np.inf, squares), axis=1)
 
 
 def _median_of_chi_square(n_free: int) -> float:

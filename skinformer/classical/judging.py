@@ -127,7 +127,8 @@ class ErrorAccumulator:
         """
         error = _mean_absolute_errors(forecast, truth)
         median_error = np.nanmedian(error, axis=1)
-        unit = _unit_of_errors(error)
+        # The mean of the best and the median candidate's.
+        unit = np.maximum((np.nanmin(error, axis=1) + median_error) / 2, 1e-300)
         # An origin weighs as the root of the steps that are known.
         share_known = (~np.isnan(truth)).mean(axis=1)
         weight = np.sqrt(share_known) * (median_error > 0)
@@ -236,13 +237,6 @@ def _mean_absolute_errors(forecast: Float64Array, truth: Float64Array) -> Float6
     truth = truth[:, None]
     distance = np.abs(forecast - truth)
     return distance.mean(axis=2, where=~np.isnan(truth))
-
-
-def _unit_of_errors(error: Float64Array) -> Float64Array:
-    """Average the errors, (n, n_candidates), of the best and the median candidate: (n,)."""
-    best = np.nanmin(error, axis=1)
-    median = np.nanmedian(error, axis=1)
-    return np.maximum((best + median) / 2, 1e-300)
 
 
 def _log_excess(distance: Float64Array, usual: Float64Array) -> Float64Array:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
+from skinformer.classical.past import Past
+from skinformer.classical.profiles import place_means
 from skinformer.classical.windows import SeriesRows, UnitWindows
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.windows import real_rows, spread_places
@@ -121,15 +123,8 @@ def find_panel_profile(rows: SeriesRows, seasons: Sequence[int]) -> PanelProfile
     return best
 
 
-class _RelativeSeries(NamedTuple):
-    """A series as parts of its mean, NaN where not observed, and its steps on the wall clock."""
-
-    values: Float64Array
-    wall: IntArray
-
-
-def _relative_series(rows: SeriesRows, season: int) -> list[_RelativeSeries]:
-    """List series that hold two seasons, and have sizes, as parts of their means."""
+def _relative_series(rows: SeriesRows, season: int) -> list[Past]:
+    """List series that hold two seasons, and have sizes, as parts of their means, one each."""
     found = []
     wall = rows.wall
     n_rows = np.diff(rows.first_row)
@@ -141,36 +136,31 @@ def _relative_series(rows: SeriesRows, season: int) -> list[_RelativeSeries]:
         places = np.unique(wall[part][known] % season)
         mean = np.nanmean(values) if known.any() else 0.0
         if len(places) == season and mean > 0:
-            found.append(_RelativeSeries(values / mean, wall[part]))
+            found.append(Past(values[None] / mean, wall[None, part]))
     return found
 
 
-def _place_means(series: _RelativeSeries, season: int) -> Float64Array:
+def _place_means(series: Past, season: int) -> Float64Array:
     """Average each place of a season, as parts of their mean, (season,)."""
-    known = ~np.isnan(series.values)
-    place = series.wall[known] % season
-    total = np.bincount(place, series.values[known], season)
-    means = total / np.bincount(place, minlength=season)
+    [means] = place_means(series, season)
     return means / means.mean()
 
 
-def _gain(series: _RelativeSeries, factors: Float64Array) -> float:
+def _gain(series: Past, factors: Float64Array) -> float:
     """Return the share of the error of recent means that factors save."""
-    factor = np.maximum(factors[series.wall % len(factors)], _LEAST_FACTOR)
-    n_recent = max(3, len(factors) // 2)
-    plain = np.nanmean(np.abs(series.values - _recent_means(series.values, n_recent)))
-    level = _recent_means(series.values / factor, n_recent)
-    by_profile = np.nanmean(np.abs(series.values - level * factor))
+    season = len(factors)
+    [values] = series.values
+    factor = np.maximum(factors[series.wall[0] % season], _LEAST_FACTOR)
+    n_recent = max(3, season // 2)
+    plain = np.nanmean(np.abs(values - _recent_means(values, n_recent)))
+    by_profile = np.nanmean(
+        np.abs(values - _recent_means(values / factor, n_recent) * factor)
+    )
     return float(1 - by_profile / plain) if plain > 0 else 0.0
 
 
 def _recent_means(values: Float64Array, n_recent: int) -> Float64Array:
     """Average so many rows before each one; NaN for the first, and where none is known."""
-    known = ~np.isnan(values)
-    totals = np.append(0, np.cumsum(np.nan_to_num(values)))
-    counts = np.append(0, np.cumsum(known))
-    end = np.arange(len(values))
-    begin = np.maximum(end - n_recent, 0)
-    count = counts[end] - counts[begin]
-    mean = (totals[end] - totals[begin]) / np.maximum(count, 1)
-    return np.where((count > 0) & (end >= n_recent), mean, np.nan)
+    before = pd.Series(values).shift()
+    means = before.rolling(n_recent, min_periods=1).mean().to_numpy()
+    return np.where(np.arange(len(values)) < n_recent, np.nan, means)

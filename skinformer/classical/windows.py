@@ -83,6 +83,13 @@ def mean_of_known(values: Float64Array) -> Float64Array:
         return total / count
 
 
+def median_of_known(values: Float64Array, axis: int, otherwise: float) -> Float64Array:
+    """Return medians along an axis without NaN; another value where all are."""
+    is_unknown = np.isnan(values).all(axis=axis, keepdims=True)
+    known = np.where(is_unknown, otherwise, values)
+    return np.asarray(np.nanmedian(known, axis=axis))
+
+
 def sums_before(*columns: Float64Array) -> Float64Array:
     """Add up the rows before each one, (n_columns, n, n_rows + 1), of columns, (n, n_rows)."""
     sums = np.cumsum(np.stack(columns), axis=2)

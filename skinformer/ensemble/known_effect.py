@@ -60,11 +60,6 @@ class KnownEffect:
         """Number of targets."""
         return self.table.shape[1]
 
-    @property
-    def n_known(self) -> int:
-        """Number of columns known ahead."""
-        return len(self.low)
-
     def at(
         self, values: Floats, rows: IntArray, series: IntArray, scaler: Scaler
     ) -> Effects:

@@ -99,9 +99,7 @@ def _with_maps(
     losses = _stretch_losses(problem, layout, [*periods, split], ridges)
     early = _choose(losses[:-1])
     # Where the split holds no two forecasts nothing is sure.
-    latest = (
-        _choose(losses) if len(losses[-1]) else _StrengthAndShare(STRENGTHS[0], 0.0)
-    )
+    latest = _choose(losses if len(losses[-1]) else losses[-1:])
     *of_folds, before = [_phases_of(layout, ridge, early) for ridge in ridges]
     folds = [
         (end, replace(fit, phases=phases))

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.timeline.arrays import BoolArray, IntArray
+from skinformer.timeline.windows import origins_between, repeat_numbers
 
 #: Forecasts that are made one after the other, each for the next one's context, where they
 #: are not asked for. One takes about 8 ms, whatever the length of the series.
@@ -104,9 +105,7 @@ def count_up(lengths: IntArray) -> tuple[IntArray, IntArray]:
     >>> count_up(np.array([2, 3]))
     (array([0, 0, 1, 1, 1]), array([0, 1, 0, 1, 2]))
     """
-    run = np.repeat(np.arange(len(lengths)), lengths)
-    begin = np.cumsum(lengths) - lengths
-    return run, np.arange(len(run)) - begin[run]
+    return repeat_numbers(lengths), origins_between(np.zeros_like(lengths), lengths - 1)
 
 
 def _begins_chain(origins: IntArray, lengths: IntArray, seq_len: int) -> BoolArray:

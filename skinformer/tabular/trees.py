@@ -17,6 +17,7 @@ from sklearn.ensemble import (
 )
 
 from skinformer.timeline.arrays import AnyArray, Float64Array, IntArray
+from skinformer.timeline.windows import origins_between
 
 Boosted: TypeAlias = HistGradientBoostingRegressor | HistGradientBoostingClassifier
 
@@ -139,7 +140,7 @@ def _to_nodes(trees: Trees, dtype: np.dtype[Any]) -> AnyArray:
 
 def _number_in_tree(sizes: IntArray) -> IntArray:
     """Count each node from its tree's first."""
-    return np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return origins_between(np.zeros_like(sizes), sizes - 1)
 
 
 def _check(trees: Trees) -> None:
