@@ -44,13 +44,13 @@ def test_the_file_holds_what_the_code_and_the_records_say_today(script):
 @pytest.mark.parametrize(
     ("page", "sentence"),
     [
-        (InformerRegressor, "from {rows_of_trees} rows on boosted trees"),
+        (InformerRegressor, "Trees need {rows_of_trees} rows"),
         (InformerRegressor, "fewer rows than {windows_of_ridges} windows"),
-        (InformerRegressor, "Panels below {windows_of_a_panel} windows"),
-        (InformerRegressor, "a trial of {rows_of_a_trial} windows"),
+        (InformerRegressor, "In panels below {windows_of_a_panel} windows"),
+        (InformerRegressor, "is first trained on {rows_of_a_trial} windows"),
         (InformerRegressor, "default={seq_len} Length of the context"),
         (InformerRegressor, "default={pred_len} Steps that are forecast at once"),
-        (InformerClassifier, "from {rows_of_trees} rows on"),
+        (InformerClassifier, "They need {rows_of_trees} rows"),
         ("docs/members.md", "| trees | {rows_of_trees:,} rows;"),
         ("docs/tuning.md", "take part from {rows_of_trees:,} rows on"),
         ("docs/members.md", "| fewer than {windows_of_ridges} windows |"),

@@ -95,6 +95,13 @@ class AttentionDisplay(Display):
         -------
         AttentionDisplay
             The plot.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If `maps` are not those of one series, or if there is no such layer or origin.
         """
         return cls(_choose(maps, where, layer, origin)).plot(ax=ax)
 
@@ -116,6 +123,15 @@ class AttentionDisplay(Display):
         -------
         AttentionDisplay
             The plot.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        TypeError
+            If the estimator has no network.
+        ValueError
+            If there is no such layer or origin.
         """
         return cls.from_maps(attention_maps(estimator, X), **options)
 

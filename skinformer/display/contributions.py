@@ -108,6 +108,13 @@ class ContributionDisplay(Display):
         -------
         ContributionDisplay
             The plot.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If `reasons` are of several series, or if there is no such target, kind of plot or time.
         """
         if "series" in reasons and len(reasons["series"].unique()) > 1:
             raise ValueError("reasons are of several series: pass those of one series.")
@@ -138,6 +145,15 @@ class ContributionDisplay(Display):
         -------
         ContributionDisplay
             The plot.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        TypeError
+            If the estimator is not an `InformerRegressor`, nor ends in one.
+        ValueError
+            If X cannot be forecast, or contains several series.
         """
         of_picture = take_options(cls.from_frame, options)
         return cls.from_frame(explain(estimator, X, **options), **of_picture)

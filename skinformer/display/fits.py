@@ -79,6 +79,13 @@ class TrainingDisplay(Display):
         -------
         TrainingDisplay
             The plot.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If no network was trained.
         """
         _, model = split_last_step(estimator)
         # Without a path to correct, the network forecasts alone.
@@ -182,6 +189,13 @@ class WeightsDisplay(Display):
         -------
         WeightsDisplay
             The plot.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If `by` is none of these.
         """
         check_choice("by", by, ("ahead", "series", "member"))
         _, model = split_last_step(estimator)

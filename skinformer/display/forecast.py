@@ -146,6 +146,14 @@ class ForecastDisplay(BacktestDisplay):
         -------
         ForecastDisplay
             The plot.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If the forecasts are not those of one series and target, or if quantiles and their
+            levels do not fit together.
         """
         requested = check_range_levels(coverage, levels)
         if quantiles is not None:
@@ -187,6 +195,13 @@ class ForecastDisplay(BacktestDisplay):
         -------
         ForecastDisplay
             The plot.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If the result is not one of `backtest`, or not that of one series and target.
         """
         result = to_pandas(result)
         target, result = cls._rows_of_target(result, target)

@@ -187,6 +187,13 @@ class CoverageDisplay(BacktestDisplay):
         -------
         CoverageDisplay
             The plot.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If results are not those of `backtest`, or if none of their levels form an interval.
         """
         tables = named_results(results, "actual")
         counted = [
@@ -355,6 +362,13 @@ class ErrorDisplay(BacktestDisplay):
         -------
         ErrorDisplay
             The plot.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If results are not those of `backtest`, or do not have the score.
         """
         names = {
             "mae": "mean absolute error",

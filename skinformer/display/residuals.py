@@ -99,6 +99,13 @@ class ResidualDisplay(BacktestDisplay):
         -------
         ResidualDisplay
             The plot.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib is not installed.
+        ValueError
+            If the result has several forecasts for one time, or no such target.
         """
         result = read_result(result, "time", "target", "actual", "forecast")
         target, result = cls._rows_of_target(result, target)

@@ -304,6 +304,13 @@ class BaseInformer(PersistentMixin, ExportMixin, RequestMixin, FittableInformer)
         DataFrame of shape (horizon, n_features)
             The columns of X in their order, all values missing, with the timestamps of the future
             steps. Target columns of a classifier accept labels.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If `horizon` is less than 1.
         """
         check_fitted(self)
         return self.layout_.write(self._future_frame(horizon))

@@ -73,12 +73,12 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         - "classes": the frequency of each class at each phase of the season, its frequency after
           each other class by step ahead, and a multinomial logistic regression on lags, the
           calendar and future covariates;
-        - "trees": from 1500 rows on boosted trees (`HistGradientBoostingClassifier`) on the same
-          features;
+        - "trees": boosted trees (`HistGradientBoostingClassifier`) on the same features. They need
+          1500 rows;
         - a scikit-learn classifier in place of "trees", which is cloned;
         - "network": the Informer.
 
-        "auto" means all three names. A list contains "classes", or is ``["network"]``.
+        "auto" means all three names. A list has to contain "classes", or to be ``["network"]``.
     network : Network or None, default=None
         The architecture of the Informer and its device: width, layers, attention; None is
         ``Network()``. In a search its parameters are named ``network__d_model`` and so on.
@@ -95,23 +95,25 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         Share of the last rows that are validation rows; in (0, 1).
     max_seconds : float or None, default=None
         The number of seconds that a fit may take; None is no limit. The run time of the members is
-        estimated from the rows and the speed of the machine. If it is too long, there are first
-        fewer windows, trees and epochs, then fewer members, and what takes too long is stopped.
-        `leaderboard` says what was left out. From 5 s on a fit takes at most 1.2 times as long,
-        but where several other processes share its core. A classifier of your own is neither
-        estimated nor stopped. Results depend on the machine and on what else it does, also with a
-        `random_state`. In a search each fit has so many seconds.
+        estimated from the rows and the speed of the machine. If it is too long, members are fitted
+        with fewer windows, trees and epochs. If that is not enough, some members are left out. A
+        member that takes too long is stopped. `leaderboard` says what the limit did. With 5 s or
+        more, a fit takes at most 1.2 times the limit, unless several other processes share its
+        core. A classifier of your own is neither estimated nor stopped. Results depend on the
+        machine and on what else runs on it, even with a `random_state`. In a search, the limit
+        holds for each single fit.
     n_jobs : int or None, default=None
-        The largest number of threads of a fit and its forecasts. -1 is one for each processor, -2
-        one less; None is as many as torch uses (``OMP_NUM_THREADS``). Small work always uses one
-        thread. The last digits of sums may depend on the number of threads.
+        The maximum number of threads of a fit and its forecasts. -1 is one for each processor, -2
+        one less; None is as many as torch uses, a number that ``OMP_NUM_THREADS`` sets. Small
+        computations always use one thread. The last digits of forecasts may depend on the number
+        of threads.
     random_state : int, RandomState or None, default=None
         Seed of the initial weights, batches and dropout. With an int, two fits are equal. The
         global generators of torch and NumPy are not used.
     verbose : int or bool, default=0
         If above 0, print the part of the fit, its epoch, the share that is done, and about how many
-        seconds are left: on a terminal and in a notebook in one line that is rewritten, elsewhere
-        in plain lines. At the end the weight of each member is printed.
+        seconds are left. On a terminal and in a notebook this is one line that is rewritten,
+        elsewhere there are several lines. At the end the weight of each member is printed.
 
     Attributes
     ----------
@@ -276,6 +278,13 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         -------
         ndarray of float64, shape (n_samples, n_classes), or a list of them
             In the order of `classes_`; rows have the sum 1. Several targets have one array each.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If the rows cannot be placed in time.
         """
         check_fitted(self)
         values = self._forecaster.forecast(self._requested_rows(X))
@@ -347,6 +356,13 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         DataFrame of float64, shape (horizon, n_classes)
             One column per class, named by its label, with timestamps; for several targets the
             columns have two levels, (target, class).
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If a future covariate has no value at one of the steps.
         """
         values, index = self._ahead(X, horizon)
         names = self.roles_.target_labels
@@ -394,6 +410,13 @@ class InformerClassifier(ClassifierMixin, BaseInformer):
         -------
         float
             The share of rows whose class, of several targets all classes, is right.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If no actual label is known, or if the rows cannot be placed in time.
         """
         # Not the mixin's, which needs y.
         return BaseInformer.score(self, X, y, sample_weight)

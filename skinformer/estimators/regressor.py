@@ -50,11 +50,11 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         The training loss, in standardised units. It decides what is forecast: "mse" the mean,
         whose sums are right on average (orders, budgets); "mae" the median, which is smaller than
         the mean of skewed sales; "huber" a value between them (for classical forecasters the
-        median). Ridges, and one of the two kinds of trees, always forecast means; within the
-        ensemble they are weighted by the chosen loss, and ridges alone warn. A number in (0, 1) is
-        a quantile level, and that quantile is forecast. A list of levels, such as ``[0.1, 0.5,
-        0.9]``, trains for all of them: `predict_quantiles` returns them, and `predict` returns the
-        one closest to the median.
+        median). Ridges, and one of the two kinds of trees, always forecast means; in the ensemble
+        they are weighted by the chosen loss. If ridges are the only member, a warning says that
+        they forecast means. A number in (0, 1) is a quantile level, and that quantile is forecast.
+        With a list of levels, such as ``[0.1, 0.5, 0.9]``, the network learns all of them:
+        `predict_quantiles` returns them, and `predict` returns the one closest to the median.
     time, series : str, int, tuple or None, default=None
         The columns with the times of the rows (dates, dates as text, or whole numbers) and with
         the names of their series, if the index does not hold them. `forecast` then returns these
@@ -90,22 +90,25 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         - "own_ridges": ridge regressions for each series of a panel, shrunk towards a common one,
           on one and two seasons of each length, on raw and log scale;
         - "network": the Informer, trained on the residuals of the ridges;
-        - "trees": from 1500 rows on boosted trees (`HistGradientBoostingRegressor`) on features
-          of each step ahead: lags, the same phase of four seasons of each length whatever `seq_len`
-          is, means, the calendar, future covariates around the step; a single long table without
-          future covariates needs twelve forecasts in its validation split. Not for quantiles;
+        - "trees": boosted trees (`HistGradientBoostingRegressor`) on features of each step ahead.
+          The features are lags, the values at the same place of the last four seasons of each
+          length (whatever `seq_len` is), means, the calendar, and future covariates around the
+          step. Trees need 1500 rows. In a single long table without future covariates, the
+          validation rows also have to contain twelve forecasts. Trees take no part if quantiles are
+          forecast;
         - a scikit-learn regressor in place of "trees", which is cloned; in a search its parameters
           are named by its class in lower case, such as ``members__ridge__alpha``;
         - any number of your own forecasters: functions of `history` and `horizon`, or objects with
           such a `predict`, of any library ("Bring your own forecaster");
-        - "classical": levels, trends, Theta, profiles of one and two seasons, and small ridges in
-          panels, judged at rolling origins: where one series, or the median series of a panel,
-          holds fewer rows than 20 windows (``seq_len + pred_len``), where more than a tenth of the
-          rows is missing, or a year is longer than `seq_len` and was seen twice. Panels below 2.5
-          windows, and one series without a whole one, have these alone.
+        - "classical": exponential smoothing, trends, Theta, seasonal profiles, and in panels small
+          ridges, weighted by their errors at rolling origins. They take part if a series (in a
+          panel the median one) has fewer rows than 20 windows of ``seq_len + pred_len`` rows, if
+          more than a tenth of the rows is missing, or if a year is longer than `seq_len` and the
+          data contain two. In panels below 2.5 windows, and in a single series shorter than one
+          window, they are the only members.
 
         "auto" means all five names. Other members are weighted relative to the ridges, so a list
-        contains "ridges", such as ``["ridges"]`` for a fit in seconds. Exceptions are
+        has to contain "ridges", such as ``["ridges"]`` for a fit in seconds. Exceptions are
         ``["network"]``, the Informer alone, as in the paper, and ``["classical"]``, which then
         forecasts series of any length. Your own forecasters may be the only members, or be combined
         with "classical".
@@ -118,35 +121,36 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
     early_stopping : bool or "auto", default="auto"
         Whether the last rows of each series are validation rows: training then keeps the weights
         of the epoch with the lowest validation loss, and the Informer is weighted by its validation
-        error. "auto" does so from ``seq_len + 2 * pred_len`` rows on, and then fits the ridges
-        again on all rows. True leaves the validation rows out of every fit, though not out of the
-        selection of ridges; it has no effect on series so short that only classical forecasters
-        take part. On a single long table,
-        a trial of 1000 windows comes first, unless there is a checkpoint; if it shows no gain, the
-        training of the Informer ends there, with one row in ``history_``.
+        error. "auto" does so from ``seq_len + 2 * pred_len`` rows on, and then fits the other
+        members again on all rows. True leaves the validation rows out of every fit, though not out
+        of the selection of ridges; it has no effect on series so short that only classical
+        forecasters take part. On a single long table, the Informer is first trained on 1000
+        windows, unless there is a checkpoint. If this trial shows no gain, its training ends, and
+        ``history_`` has one row.
     validation_fraction : float, default=0.1
         Share of the last rows that are validation rows; in (0, 1).
     max_seconds : float or None, default=None
         The number of seconds that a fit may take; None is no limit. The run time of the members is
-        estimated from the rows and the speed of the machine. If it is too long, there are first
-        fewer windows, trees and epochs, then fewer members, and what takes too long is stopped.
-        `leaderboard` says what was left out. From 5 s on a fit takes at most 1.2 times as long,
-        but where several other processes share its core; rows are always read and ridges always
-        fitted, and a warning says if this took longer. Your
-        own forecasters and regressors are neither estimated nor stopped. Results depend on the
-        machine and on what else it does, also with a `random_state`. In a search each fit has so
-        many seconds.
+        estimated from the rows and the speed of the machine. If it is too long, members are fitted
+        with fewer windows, trees and epochs. If that is not enough, some members are left out. A
+        member that takes too long is stopped. `leaderboard` says what the limit did. With 5 s or
+        more, a fit takes at most 1.2 times the limit, unless several other processes share its
+        core. Rows are always read and ridges always fitted; if this alone exceeds the limit, a
+        warning says so. Your own forecasters and regressors are neither estimated nor stopped.
+        Results depend on the machine and on what else runs on it, even with a `random_state`. In a
+        search, the limit holds for each single fit.
     n_jobs : int or None, default=None
-        The largest number of threads of a fit and its forecasts. -1 is one for each processor, -2
-        one less; None is as many as torch uses (``OMP_NUM_THREADS``). Small work always uses one
-        thread. The last digits of sums may depend on the number of threads.
+        The maximum number of threads of a fit and its forecasts. -1 is one for each processor, -2
+        one less; None is as many as torch uses, a number that ``OMP_NUM_THREADS`` sets. Small
+        computations always use one thread. The last digits of forecasts may depend on the number
+        of threads.
     random_state : int, RandomState or None, default=None
         Seed of the initial weights, batches and dropout. With an int, two fits are equal. The
         global generators of torch and NumPy are not used.
     verbose : int or bool, default=0
         If above 0, print the part of the fit, its epoch, the share that is done, and about how many
-        seconds are left: on a terminal and in a notebook in one line that is rewritten, elsewhere
-        in plain lines. At the end the weight of each member is printed.
+        seconds are left. On a terminal and in a notebook this is one line that is rewritten,
+        elsewhere there are several lines. At the end the weight of each member is printed.
 
     Attributes
     ----------
@@ -319,6 +323,13 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
             Mean absolute contribution of each column, as shares of 1, the largest first; all series
             and targets have the same weight. ``importance().plot.barh()`` draws it.
 
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If X cannot be forecast, or if an option of `explain` is out of range.
+
         See Also
         --------
         skinformer.evaluation.explain : Contributions to each forecast.
@@ -383,6 +394,13 @@ class InformerRegressor(RegressorMixin, BaseInformer, IntervalsMixin):
         -------
         float
             1 is perfect; 0 is as good as the mean of the actual values.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If no actual value is known, or if the rows cannot be placed in time.
         """
         # Not the mixin's, which needs y.
         return BaseInformer.score(self, X, y, sample_weight)

@@ -86,13 +86,19 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
             Consecutive rows in time order; those of several series carry a two-level index
             (series, time).
         y : array-like of shape (n_samples,) or (n_samples, n_targets), default=None
-            The truth, if it is not a column of X. If `target`, or y's name, is one, y is not
-            used.
+            The actual values, if they are not a column of X. If `target`, or y's name, is a column
+            of X, y is not used.
 
         Returns
         -------
         self
             The fitted estimator.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the target is not found, is not a column of numbers, or has no known value; if X and
+            y have different rows; or if the rows cannot be placed in time.
         """
         self._validate_params()
         self._layout, X, y = read_layout(X, y, time=None, series=None)
@@ -147,6 +153,13 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
         -------
         ndarray of float64, shape (n_samples,) or (n_samples, n_targets)
             One-dimensional as y was; without y two-dimensional if `target` is a list.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If the rows cannot be placed in time.
         """
         check_fitted(self)
         X = self._layout.read_rows(X)

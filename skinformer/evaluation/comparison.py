@@ -39,6 +39,11 @@ def summary(
         mean of forecast minus actual value). If there are quantiles, also ``pinball``, and
         ``coverage`` and ``width`` of the interval between the lowest and the highest.
 
+    Raises
+    ------
+    ValueError
+        If `result` is not a result of `backtest`, or if a group of `by` is unknown.
+
     See Also
     --------
     compare : Several backtests in one table.

@@ -71,6 +71,14 @@ def explain(
         With several quantiles as `loss`, there is also "calibration", the change of the median by
         the errors of the past.
 
+    Raises
+    ------
+    TypeError
+        If the estimator is not an `InformerRegressor`, nor ends in one.
+    ValueError
+        If X cannot be forecast, if `groups` contain a column twice or one that there is not, or if
+        `n_permutations` is less than 2.
+
     See Also
     --------
     forecast_parts : The forecast of each member of the ensemble.
@@ -281,6 +289,13 @@ def importance(estimator: Any, X: Any = None, **options: Any) -> pd.Series:
         shares are computed for each series and target, and then averaged. If no column changes a
         forecast, all shares are 0.
 
+    Raises
+    ------
+    TypeError
+        If the estimator is not an `InformerRegressor`, nor ends in one.
+    ValueError
+        If X cannot be forecast, or if an option of `explain` is out of range.
+
     See Also
     --------
     explain : The contributions, with signs.
@@ -328,6 +343,13 @@ def forecast_parts(estimator: Any, X: Any = None) -> DataFrame:
         ``part`` (the name of the member), ``weight`` (the weights add up to 1) and ``forecast``,
         the forecast of this member alone, in the units of the target. Members without a weight in
         the block of a forecast are left out.
+
+    Raises
+    ------
+    TypeError
+        If the estimator is not an `InformerRegressor`, nor ends in one.
+    ValueError
+        If X cannot be forecast.
 
     See Also
     --------

@@ -79,6 +79,11 @@ class PanelTimeSeriesSplit(TimeSeriesSplit):
         ------
         tuple of ndarray of int64
             Positions of the training rows and of the test rows, in X's order.
+
+        Raises
+        ------
+        ValueError
+            If `gap` is negative, or if there are too few time steps for the splits.
         """
         if self.gap < 0:
             raise ValueError(

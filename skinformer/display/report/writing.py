@@ -91,7 +91,7 @@ def write_report(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = write_report(f"{folder}/report.html", results, estimator=naive)
     ...     page = path.read_text("utf-8")
-    >>> "smaller than those of 1" in page
+    >>> "smaller than that of 1" in page
     True
     """
     load_pyplot("write_report")
