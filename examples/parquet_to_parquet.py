@@ -2,10 +2,11 @@
 Millions of series, from Parquet to Parquet
 ===========================================
 
-Short series need no machine each: one fit on a sample of them serves all. The fit is saved in one
-file, every worker loads it, forecasts its partitions, and writes them. Here 20,000 shops with five
-years of monthly sales in 40 partitions, on two processes of this machine; on a cluster the same
-lines run with ``Client("scheduler:8786")`` and a folder that all see::
+One model, fitted to a sample of the series, forecasts all of them. It is saved in a file, which
+every worker loads; the worker then forecasts its partitions and writes them. The example has 20,000
+shops with five years of monthly sales in 40 partitions, and uses two processes on this machine. On
+a cluster the same code runs with ``Client("scheduler:8786")`` and a folder that all machines
+share::
 
     pip install '.[dask]' pyarrow
     python examples/parquet_to_parquet.py
@@ -30,8 +31,8 @@ N_MONTHS = 60
 HORIZON = 6
 
 # %%
-# A partition holds whole series: a series that is cut in two would be forecast twice. In a set of
-# your own, write it so once: ``frame.set_index("shop").repartition(divisions=…)``.
+# A partition contains whole series, because a series in two partitions would be forecast twice.
+# Write your own data set in this form: ``frame.set_index("shop").repartition(divisions=…)``.
 
 
 def write_sales(folder: Path, *, n_series: int, n_partitions: int) -> None:
@@ -60,8 +61,9 @@ def make_sales(shops: np.ndarray, *, seed: int) -> pd.DataFrame:
 
 
 # %%
-# What a worker does with a partition. It loads the model once. ``forecast(X)`` takes series that
-# the fit has seen (X then follows or repeats their history) and others, which bring their own.
+# This function is what a worker does with a partition. It loads the model once. ``forecast(X)``
+# accepts series of the fit, whose history X continues or repeats, and new series, whose history is
+# in X.
 
 
 @cache
@@ -95,7 +97,7 @@ def fit_on_sample(
 
 
 # %%
-# From here on nothing but reading, forecasting and writing; no partition waits for another.
+# The rest is reading, forecasting and writing. No partition waits for another.
 
 
 def run(folder: Path, *, n_series: int, n_partitions: int, n_sample: int) -> float:

@@ -2,13 +2,13 @@
 What ProbSparse attention looks at
 ==================================
 
-Trains the network of the Informer alone, with the attention of the paper, and draws which of the
-past hours each head looks at.
+Trains an Informer without the other members of the ensemble, with the attention of the paper, and
+plots the attention of each head to the past hours.
 """
 
 # %%
-# ProbSparse attention computes weights for the few queries that look at some hours much more than
-# at others. All other queries take the mean of what they may see.
+# ProbSparse attention computes attention weights for a few queries only: those whose weights are
+# concentrated on some hours. The output of all other queries is the mean of the values.
 
 import matplotlib.pyplot as plt
 
@@ -31,8 +31,9 @@ model = InformerRegressor(
 model.fit(train)
 
 # %%
-# Four heads of the first layer of the encoder: queries from top to bottom, keys from left to right,
-# both over the 96 hours before the forecast. Hatched queries are not selected.
+# The plot shows the four heads of the first layer of the encoder. Queries run from top to bottom
+# and keys from left to right, both over the 96 hours before the forecast. Hatched queries are not
+# selected.
 
 AttentionDisplay.from_estimator(model, test[:24], where="encoder", layer=1)
 plt.show()

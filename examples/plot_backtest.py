@@ -3,12 +3,12 @@ Is the model better than a simple forecast?
 ===========================================
 
 Backtests a model and two seasonal naive forecasts on the same rows, compares their errors, and
-shows at which hours the model is ahead.
+plots the errors by the hour of the day.
 """
 
 # %%
-# Six months to train on, eight weeks to test on. The naive forecasts repeat the last day and the
-# last week.
+# The model is trained on six months and tested on eight weeks. The naive forecasts repeat the last
+# day and the last week.
 
 import matplotlib.pyplot as plt
 
@@ -27,14 +27,14 @@ for name, season in (("last week repeated", 168), ("last day repeated", 24)):
     results[name] = backtest(naive, test, test, horizon=24)
 
 # %%
-# `skill` is the share of the error of the reference that is saved.
+# `skill` is the share by which the mean absolute error is lower than that of the reference.
 
 table = compare(results, reference="last week repeated")
 print(table.round(2).T.to_string())
 
 # %%
-# Errors by the hour ahead, which is the hour of the day: every forecast begins at midnight. The
-# bias is the mean of forecast less actual value.
+# Every forecast begins at midnight, so the number of hours ahead is also the hour of the day. The
+# bias is the mean of forecast minus actual value.
 
 ErrorDisplay.from_predictions(results, unit=unit)
 ErrorDisplay.from_predictions(results, score="bias", unit=unit)

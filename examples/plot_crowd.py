@@ -3,17 +3,18 @@ Forecast how crowded a street will be
 =====================================
 
 Is each hour of tomorrow quiet, normal or busy? Trains a classifier on a year and a half of hourly
-counts of a shopping street in Auckland, forecasts half a year a day at a time, and compares it with
-three rivals. Takes one to two minutes on two cores, and saves a picture of how often each forecast
-probability came true under ``examples/output``, or where you say. It imports ``comparison.py`` from
-the folder beside it; run it in the repository::
+counts of a shopping street in Auckland, forecasts each day of half a year from the midnight before
+it, and compares the model with three others. This takes one to two minutes on two cores. The plot
+shows how often each level came at each forecast probability; it is saved in ``examples/output``, or
+in the folder given by ``--output``. The script imports ``comparison.py`` from its own folder, so
+run it in the repository::
 
     python examples/plot_crowd.py [--output FOLDER]
 """
 
 # %%
-# A third of the training hours is quiet, a third busy. The count of people is a column beside the
-# level: known up to the origin, not ahead.
+# A third of the training hours is quiet, a third normal and a third busy. The count of people is a
+# past covariate.
 
 import numpy as np
 import pandas as pd
@@ -42,7 +43,7 @@ test = df[-TEST_ROWS:]
 print(f"{len(train)} hours to train on, {len(test)} to test on: {STREET}")
 
 # %%
-# Every day is forecast from the midnight before it: history follows the test as it comes.
+# Every day is forecast from the midnight before it. `update` then adds the day to the history.
 
 model = InformerClassifier(
     "level",
@@ -56,8 +57,9 @@ model.fit(train)
 forecasts = {"InformerClassifier": model.predict_proba(test)}
 
 # %%
-# The rivals know what the model knows: nothing from the midnight before a day on. The last level
-# comes as often as it stays for a day; the other two share the rest.
+# The other models also use no value after the midnight before a day. The first one repeats the
+# level of the last hour before midnight. Its probability is the share of hours with the same level
+# as a day before; the other two levels share the rest.
 
 classes = model.classes_
 y = df["level"].astype(str).to_numpy()
@@ -71,7 +73,7 @@ stays = float(np.mean(y_train[DAY:] == y_train[:-DAY]))
 forecasts["last level"] = np.where(classes == last[:, None], stays, (1 - stays) / 2)
 
 # %%
-# How often each level came at this hour and weekday.
+# The second one forecasts the frequency of each level at this hour and weekday.
 
 hour_of_week = df.index.day_of_week * DAY + df.index.hour
 counts = pd.crosstab(hour_of_week[:-TEST_ROWS], y_train)[classes] + 1
@@ -79,7 +81,7 @@ shares = counts.div(counts.sum(axis=1), axis=0)
 forecasts["hour and weekday"] = shares.loc[hour_of_week[-TEST_ROWS:]].to_numpy()
 
 # %%
-# Boosted trees on the counts of the week that ends a day before.
+# The third one is gradient boosting on the counts of the week that ends a day before.
 
 lags = people.shift(range(DAY, DAY + WEEK))
 calendar = pd.DataFrame(index=df.index)
@@ -92,8 +94,8 @@ boosting.fit(table[DAY + WEEK : -TEST_ROWS], y_train[DAY + WEEK :])
 forecasts["boosting on 168 lags"] = boosting.predict_proba(table[-TEST_ROWS:])
 
 # %%
-# The calibration error is the mean distance of how sure forecasts are from how often they are
-# right.
+# The calibration error is the mean difference between the forecast probability of a level and the
+# share of hours at which it came.
 
 
 def calibration_error(proba: np.ndarray) -> float:
@@ -116,7 +118,8 @@ print(scores.round(3).to_string())
 print(f"\nLeaderboard:\n{model.leaderboard()}")
 
 # %%
-# How often each level came, beside how likely it was called: on the diagonal forecasts are true.
+# The plot shows how often each level came at each forecast probability. If forecasts are
+# calibrated, the points lie on the diagonal.
 
 figure, panels = plt.subplots(
     1, len(LEVELS), figsize=(10, 3.6), sharey=True, layout="constrained"

@@ -2,12 +2,13 @@
 What a holiday does to a forecast
 =================================
 
-Forecasts Labour Day by a model that is told of holidays, which are known in advance, and by one
-that is not, and computes how many people the holiday keeps away.
+Forecasts Labour Day by a model with columns for holidays, which are known in advance, and by a
+model without, and computes the effect of the holiday on the forecast.
 """
 
 # %%
-# The bundled holidays are columns of hours: yes or no for holidays, their eves and their like.
+# The bundled holidays have a row for each hour, with columns of 0 and 1 for holidays and for the
+# days around them.
 
 import matplotlib.pyplot as plt
 
@@ -22,7 +23,7 @@ df = load_auckland_pedestrians()[[street]].join(holidays)
 train, test = df[:"2024-10-21"], df["2024-10-22":"2024-10-29"]
 
 # %%
-# The same model, without the holidays and with them. Both see a week before each day.
+# The same model is fitted without the holidays and with them. Both use the week before each day.
 
 same = {"seq_len": 168, "members": ["ridges", "trees"], "random_state": 0}
 plain = InformerRegressor(street, **same).fit(train[[street]])
@@ -41,8 +42,8 @@ for ax, (name, result) in zip(axes, results.items(), strict=True):
     print(f"mean absolute error on Labour Day {name}: {error:.0f}")
 
 # %%
-# The bars lead from the forecast of a usual past, the baseline, to the forecast of Labour Day. The
-# columns of holidays count as one.
+# The bars lead from the baseline, which is the forecast from a usual past, to the forecast of
+# Labour Day. The columns of holidays are one group.
 
 reasons = explain(told, test, groups={"holidays": list(holidays)})
 ContributionDisplay.from_frame(reasons, time=labour_day, unit=unit)

@@ -2,12 +2,12 @@
 How sure a forecast is
 ======================
 
-Forecasts eight weeks of hourly counts a day ahead, with intervals that should hold 50, 80 and 90%
-of the actual values, and counts how many they hold.
+Forecasts eight weeks of hourly counts a day ahead, with prediction intervals that should contain
+50%, 80% and 90% of the actual values, and computes which share they contain.
 """
 
 # %%
-# Intervals need nothing but the fit: they are calibrated by its errors on rows that were held out.
+# Every fitted model has prediction intervals. They are calibrated by its errors on validation rows.
 
 import matplotlib.pyplot as plt
 
@@ -23,16 +23,16 @@ model = InformerRegressor(street, seq_len=168, members=["ridges"], random_state=
 model.fit(train)
 
 # %%
-# `backtest` forecasts each day from the midnight before it. Each interval lies between two of the
-# quantiles that it is asked for.
+# `backtest` forecasts each day from the midnight before it. The bounds of each interval are two of
+# the requested quantiles.
 
 result = backtest(model, test, levels=[0.05, 0.1, 0.25, 0.75, 0.9, 0.95])
 week = result[result["time"] < "2024-02-12"]
 ForecastDisplay.from_backtest(week, unit="people per hour")
 
 # %%
-# Coverage is the share of actual values inside of the intervals. On the diagonal it is as asked
-# for; below it the intervals are too narrow, above it too wide. `width` is in people per hour.
+# Coverage is the share of actual values inside the intervals. On the diagonal it is as requested.
+# Below it the intervals are too narrow, above it they are too wide. `width` is in people per hour.
 
 table = summary(result, by="day_of_week")
 print(table[["mae", "coverage", "width"]].round(2).to_string())

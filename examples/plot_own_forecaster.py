@@ -2,12 +2,12 @@
 A forecaster of your own in the ensemble
 ========================================
 
-Any function of histories and a horizon can be a member. It counts by its errors on validation rows,
-as the others do, and the leaderboard shows what it is worth.
+Any function of histories and a horizon can be a member. Like all members, it is weighted by its
+errors on validation rows, and the leaderboard shows how much it improves the ensemble.
 """
 
 # %%
-# This one takes, for each day ahead, the median of the last eight that were the same weekday.
+# This function forecasts each day by the median of the same weekday in the last eight weeks.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -27,7 +27,7 @@ def median_of_weekday(history, horizon):
 
 
 # %%
-# Daily sums of one street, and a week ahead.
+# The data are daily sums of one street; the horizon is a week.
 
 days = load_auckland_pedestrians()[["45 Queen Street"]].resample("D").sum()
 model = InformerRegressor(
@@ -40,7 +40,8 @@ model.fit(days[:"2024-05-05"])
 print(model.leaderboard()[["weight", "error", "error_without"]].round(3).to_string())
 
 # %%
-# The forecast of the week to come, beside what came (dashed), and who it is made of.
+# The first plot shows the forecast of the next week and the actual values (dashed), the second the
+# weights of the members.
 
 drawn = model.plot(coverage=[0.5, 0.8], unit="people per day")
 drawn.ax_.plot(

@@ -2,13 +2,13 @@
 Many series, and one that is new
 ================================
 
-One fit learns seven streets at once, and forecasts an eighth that it has never seen from six weeks
-of its history.
+One model is fitted to seven streets. It also forecasts an eighth street, which was not in the
+training data, from six weeks of its history.
 """
 
 # %%
-# A panel is a table with two levels of index: the series, and the time. Here it holds the sums of
-# each day.
+# A panel is a table whose index has two levels: the series and the time. Here it contains daily
+# sums.
 
 import matplotlib.pyplot as plt
 
@@ -26,7 +26,7 @@ known = panel.drop(new, level="street")
 history = known[known.index.get_level_values("day") < "2024-11-18"]
 
 # %%
-# Two weeks ahead, for every street of the fit.
+# The model forecasts two weeks for every street.
 
 model = InformerRegressor(
     "people", seq_len=28, pred_len=14, members=["ridges", "classical"], random_state=0
@@ -36,7 +36,7 @@ ahead = model.forecast(coverage=0.8)
 print(ahead.groupby(level=0).mean().round(0).to_string())
 
 # %%
-# The new street comes with its history alone; nothing is trained.
+# For the new street, pass its history. Nothing is trained.
 
 street = panel.loc[[new]]
 past = street[street.index.get_level_values("day") < "2024-11-18"][-42:]

@@ -3,17 +3,18 @@ Forecast pedestrians in Auckland
 ================================
 
 Trains on a year and a half of hourly counts of three streets and the city's holidays, forecasts
-every day of the half year after it from the midnight before, and compares that with three rivals.
-Takes less than a minute, and saves a picture under ``examples/output``, or where you say. It
-imports ``comparison.py`` from the folder beside it; run it in the repository::
+every day of the next half year from the midnight before it, and compares the errors with those of
+three simple forecasters. This takes less than a minute. The plot is saved in ``examples/output``,
+or in the folder given by ``--output``. The script imports ``comparison.py`` from its own folder, so
+run it in the repository::
 
     python examples/plot_quickstart.py [--output FOLDER]
 """
 
 # %%
-# One row an hour, one column a street. Of holidays it is known ahead when they come: columns that
-# follow from the date alone. No model sees the second half of 2024 in training. The settings, those
-# of the rivals too, were chosen on four weeks of its November.
+# The table has one row per hour and one column per street. The holidays are future covariates,
+# because they follow from the date. No model is trained on the second half of 2024. The settings of
+# all models were chosen on four weeks of its November.
 
 import numpy as np
 import pandas as pd
@@ -37,9 +38,8 @@ test = df["2024-07-01":]
 print(f"{len(train)} hours to train on, {len(test)} to test on, {len(streets)} streets")
 
 # %%
-# The model looks back a week and forecasts a day of all streets at once; all else is left at its
-# default: ridges and boosted trees, which the Informer corrects as far as it proves itself. The
-# table below counts absolute errors, so these are what it learns by.
+# The model looks back a week and forecasts a day of all streets at once. The loss is the absolute
+# error, because the table below has absolute errors. All other parameters are the defaults.
 
 informer = InformerRegressor(
     target=streets,
@@ -54,10 +54,11 @@ informer = InformerRegressor(
 informer.fit(train)
 
 # %%
-# Each day is forecast at the midnight before it: `predict` goes through the rows in chunks of
-# `pred_len`, a day, and forecasts each chunk from the rows before it. The day on which summer time
-# begins has 23 hours, so the chunks after it would begin at one o'clock. `update` hands over the
-# rows up to a midnight without training; the chunks begin anew behind them.
+# Each day is forecast from the midnight before it: `predict` divides the rows into blocks of
+# `pred_len` hours, a day, and forecasts each block from the rows before it. The day on which
+# daylight saving time begins has 23 hours, so the blocks after it would begin at one o'clock.
+# `update` adds the rows up to a midnight to the history without training, and the blocks begin
+# again after them.
 
 stretches = [test[:"2024-09-28"], test["2024-09-29":"2024-09-29"], test["2024-09-30":]]
 forecasts = []
@@ -71,8 +72,9 @@ predictions["InformerRegressor"] = pd.DataFrame(
 )
 
 # %%
-# Rivals know the holidays, too. What they see of the counts is a day old at least, so that one call
-# forecasts each hour from what was known at the midnight before it.
+# The simple forecasters use the holidays, too, except for the seasonal naive one. The counts that
+# they use are at least a day old, so one call forecasts each hour from what was known at the
+# midnight before it.
 
 rivals = make_rivals(
     streets, seq_len=WEEK, pred_len=DAY, season=WEEK, known_future=known
@@ -95,7 +97,7 @@ print("from July to December 2024, and of that from Christmas Eve on:\n")
 print(table.round(1).to_string())
 
 # %%
-# One street in one week, with the interval that four of five actual values should lie in.
+# The plot shows a week in one street, with the 80% prediction interval.
 
 informer.update(stretches[-1][:"2024-11-03"])
 display = ForecastDisplay.from_estimator(

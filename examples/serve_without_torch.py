@@ -2,14 +2,14 @@
 Forecast without torch
 ======================
 
-Trains on a year of hourly counts of one street and exports the model to one ONNX file; then a
-second process, which imports numpy, pandas and onnxruntime alone, forecasts from it::
+Trains on a year of hourly counts of one street and exports the model to an ONNX file. Then a second
+process forecasts from this file; it imports only numpy, pandas and onnxruntime::
 
     pip install '.[onnx]'
     python examples/serve_without_torch.py [--output FOLDER]
 
-On the machine that serves: ``pip install --no-deps .``, also in the repository's folder,
-and ``pip install pandas onnxruntime``. About half a minute.
+On the machine that serves, run ``pip install --no-deps .`` in the repository's folder and
+``pip install pandas onnxruntime``. The script takes about half a minute.
 """
 
 import argparse

@@ -1,7 +1,7 @@
-"""The leaderboard with a further forecaster beside the default.
+"""The leaderboard of the default members and one more forecaster.
 
-FLAIR needs no weights, so that the script runs offline. Put the name of a pretrained model in its
-place: its weights are downloaded once.
+FLAIR needs no pretrained weights, so the script runs offline. Write the name of a pretrained model
+in its place; its weights are then downloaded once.
 """
 
 # %%

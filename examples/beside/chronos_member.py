@@ -1,6 +1,6 @@
-"""Chronos: a pretrained model as a member, weighted with all others by its errors.
+"""Chronos: a pretrained model as a member of the ensemble.
 
-Put ``"amazon/chronos-bolt-small"``, ``"amazon/chronos-2"`` or a folder with weights in place of
+Write ``"amazon/chronos-bolt-small"``, ``"amazon/chronos-2"`` or a folder with weights in place of
 None. With None the script stays offline: a tiny Chronos-Bolt is trained on an earlier year for a
 few seconds. Its errors are large, and its weight is small.
 """

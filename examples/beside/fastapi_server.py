@@ -1,13 +1,13 @@
-"""A server of forecasts: JSON in, JSON out, one Pipeline from columns to forecasts.
+"""FastAPI: a server whose requests and answers are JSON, with one Pipeline.
 
     uvicorn fastapi_server:app
 
-Run as a script, it asks itself once and prints the answer.
+Run as a script, it sends itself one request and prints the answer.
 
-A request holds the rows that have come in since the fit, and the hours to forecast, whose count is
-null. Nothing is kept between requests, so workers may share a model, and requests may repeat.
-Forecasts are made a day (`pred_len`) at a time, counted from the end of the fit: counts of a day
-that is not over change nothing yet.
+A request contains the rows since the fit, and the hours to forecast, whose count is null. The
+server keeps nothing between requests, so several workers may share a model, and a request may be
+repeated. Days (`pred_len` hours) are counted from the end of the fit, and each is forecast from
+the rows before it. The counts of a day that is not over do not change its forecast.
 """
 
 # %%

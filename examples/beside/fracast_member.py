@@ -1,7 +1,7 @@
-"""fracast: a small pretrained model as a member, weighted with all others by its errors.
+"""fracast: a small pretrained model as a member of the ensemble.
 
-Its weights come with its package. It has never seen these streets; the other members have seen
-nothing else.
+Its weights are part of its package. It was not trained on these streets; the other members are
+trained on them only.
 """
 
 # %%

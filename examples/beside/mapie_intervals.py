@@ -1,8 +1,9 @@
 """MAPIE: split conformal intervals around an InformerRegressor.
 
-MAPIE calls `predict` on arrays, which carry no time. `FrozenRows` gives it a regressor of rows that
-has one column, the number of a row, and looks the forecast up. `predict_interval` needs none of
-this, and adapts to step, season and volatility, which MAPIE does not (docs/other_intervals.md).
+MAPIE calls `predict` with arrays, which have no times. `FrozenRows` is a regressor whose only
+feature is the number of a row; it forecasts all rows in one call and looks the forecasts up.
+`predict_interval` needs no such class, and its width depends on the step ahead, the season and the
+volatility (docs/other_intervals.md).
 """
 
 # %%

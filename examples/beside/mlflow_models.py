@@ -1,8 +1,8 @@
 """mlflow: log a fit, epoch by epoch, and serve its model.
 
-Two formats. `mlflow.sklearn` writes skops files by default, which refuse types they do not know:
-those of a fit are listed below. A pyfunc around `skinformer.load` needs no list: the file runs no
-code (docs/files.md).
+There are two formats. `mlflow.sklearn` writes skops files by default, which load only listed types;
+the types of a fit are listed below. A pyfunc around `skinformer.load` needs no list, because the
+file runs no code (docs/files.md).
 """
 
 # %%

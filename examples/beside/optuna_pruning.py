@@ -1,8 +1,8 @@
-"""Optuna stops unpromising fits: each epoch's validation error reaches the trial.
+"""Optuna: stop unpromising fits by the validation loss of each epoch.
 
-scikit-learn's callbacks get a task per epoch. One that reports the epoch's loss, and raises
-TrialPruned when the pruner says so, is all that Optuna needs; a fit that is pruned leaves its
-estimator as it was.
+A callback of scikit-learn is called after each epoch. The callback of this script reports the loss
+of the epoch to Optuna, and raises TrialPruned if the pruner says so. The estimator of a pruned fit
+stays as it was.
 """
 
 # %%

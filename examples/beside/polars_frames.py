@@ -1,4 +1,4 @@
-"""Frames of polars go straight into a Pipeline: TimeIndex makes the index from their columns."""
+"""polars: frames as the input of a Pipeline, in which TimeIndex makes the index."""
 
 # %%
 import polars as pl

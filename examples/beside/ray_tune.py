@@ -1,8 +1,8 @@
-"""Ray Tune stops unpromising fits: each epoch's validation error is reported from a callback.
+"""Ray Tune: stop unpromising fits by the validation loss of each epoch.
 
-The same callback as with Optuna, but that `tune.report` never raises: Ray ends the process of a
-trial that its scheduler stops. Every trial gets one core; frames go to them once, by
-`tune.with_parameters`.
+The callback is that of the script for Optuna, but `tune.report` raises no error: Ray ends the
+process of a trial that its scheduler stops. Every trial has one core. `tune.with_parameters` sends
+the frame to each process once.
 """
 
 # %%

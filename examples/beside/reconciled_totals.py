@@ -1,4 +1,4 @@
-"""Forecasts of streets, areas and the city that add up, by hierarchicalforecast."""
+"""hierarchicalforecast: forecasts of streets, areas and the city that add up."""
 
 # %%
 from hierarchicalforecast.core import HierarchicalReconciliation

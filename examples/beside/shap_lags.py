@@ -1,8 +1,8 @@
-"""shap: what a forecast goes by, past values and columns known ahead.
+"""shap: the contributions of past values and of future covariates to a forecast.
 
-An explainer asks for rows of its own making: mixtures of many rows, none of which is a step of the
-series. So it needs a function of rows, and one window makes one: the last hours, and the hour to
-come, are the inputs; each call puts them into a frame, and asks `forecast`.
+An explainer combines values of different rows into new rows, which are not time steps of the
+series. So it needs a function of a window. Its inputs are the values of the last hours and the
+future covariates of the next hour. Each call writes them into a frame and calls `forecast`.
 """
 
 # %%

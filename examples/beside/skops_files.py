@@ -1,7 +1,7 @@
 """skops: a fitted model in its file, and the types that you trust when you read it.
 
-skops refuses to load what is not listed. Read the list once; load with it, not with whatever the
-file asks for.
+skops loads only listed types. Read the list once and pass it; do not pass whatever types the file
+contains.
 """
 
 # %%

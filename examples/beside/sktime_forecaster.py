@@ -1,4 +1,4 @@
-"""sktime: an InformerRegressor among its forecasters, tuned, judged and updated by its tools."""
+"""sktime: an InformerRegressor as a forecaster, which sktime tunes, evaluates and updates."""
 
 # %%
 from sktime.forecasting.model_evaluation import evaluate

@@ -1,6 +1,6 @@
-"""sktime: any of its forecasters as a member, weighted with all others by its errors.
+"""sktime: any of its forecasters as a member of the ensemble.
 
-The way round, an InformerRegressor among sktime's forecasters, is in sktime_forecaster.py.
+For the reverse, an InformerRegressor as a forecaster of sktime, see sktime_forecaster.py.
 """
 
 # %%

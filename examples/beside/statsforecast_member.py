@@ -1,7 +1,7 @@
-"""statsforecast: its models as members, weighted with all others by their errors.
+"""statsforecast: its models as members of the ensemble.
 
-A model is fitted to each history anew, so that a quick one is worth more than a thorough one:
-AutoETS takes ten times as long as a Theta.
+A model is fitted again to each history, so a fast model is often the better choice: AutoETS takes
+ten times as long as Theta.
 """
 
 # %%
