@@ -29,7 +29,7 @@ def find_ceilings(
     ceilings = np.full((n_series + 1, n_targets), np.inf)
     targets = scaler.targets
     # A user's transformer has bounds of its own.
-    if targets is None or targets.transformers or not (targets.floor == 0).any():
+    if targets.transformers or not (targets.floor == 0).any():
         return ceilings
     seen = np.where(
         timeline.observed(n_targets), timeline.values[:, :n_targets], -np.inf

@@ -30,7 +30,7 @@ class Limits(NamedTuple):
     def of(cls, scaler: Scaler) -> Limits | None:
         """Standardise where a soft clip begins; None where no logarithms are taken."""
         targets = scaler.targets
-        if targets is None or targets.top is None or targets.rise is None:
+        if targets.top is None or targets.rise is None:
             return None
         k = targets.n_targets
         scale = np.where(targets.logs, scaler.scale[:, :k], 1.0)

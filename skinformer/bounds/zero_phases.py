@@ -70,7 +70,7 @@ def standardised_zeros(scaler: Scaler, n_series: int, n_targets: int) -> Float32
     """
     zero = np.full((n_series + 1, n_targets), np.nan, dtype=np.float32)
     # A user's transformer may not be defined at zero.
-    if scaler.targets is None or not scaler.targets.transformers:
+    if not scaler.targets.transformers:
         series = np.arange(n_series)
         zero[:-1] = scaler.transform([np.zeros(n_series)] * n_targets, series)
     return zero

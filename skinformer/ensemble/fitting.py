@@ -162,8 +162,7 @@ class FitRows:
 
         It is None for a panel, whose series have one each, and where targets are transformed.
         """
-        targets = self.scaler.targets
-        is_transformed = targets is not None and targets.is_transformed.any()
+        is_transformed = self.scaler.targets.is_transformed.any()
         if self.timeline.n_series > 1 or is_transformed:
             return None
         first = np.array([0])

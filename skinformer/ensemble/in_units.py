@@ -278,7 +278,7 @@ def single_series(timeline: Timeline, values: Float64Array) -> SeriesRows:
 def _log_targets(scaler: Scaler) -> TargetScale | None:
     """Return how logarithms of targets are taken; None where transformers are the user's."""
     targets = scaler.targets
-    return None if targets is None or targets.transformers else targets
+    return None if targets.transformers else targets
 
 
 class SeriesUnits(NamedTuple):

@@ -385,8 +385,7 @@ def _least_positive(
 
 def _are_sizes(timeline: Timeline, scaler: Scaler, n_targets: int) -> bool:
     """Whether no target is negative, and none is transformed already."""
-    targets = scaler.targets
-    if targets is not None and targets.is_transformed.any():
+    if scaler.targets.is_transformed.any():
         return False
     mean, deviation = scaler.affine_parameters(timeline.series, n_targets)
     in_units = timeline.values[:, :n_targets] * deviation + mean

@@ -97,12 +97,9 @@ def clean_later_rows(model: FittedState, table: Table) -> tuple[Table, OutlierBo
     )
     if closed is not None:
         table = _marked_as_closed(table, given, closed)
-    scale = model.scaler_.targets
-    least = np.inf
-    if scale is not None:
-        least = scale.floor.min()
-        if least >= 0:
-            least = bounds.least(table.n_targets)
+    least = model.scaler_.targets.floor.min()
+    if least >= 0:
+        least = bounds.least(table.n_targets)
     _warn_of_outliers(model, table, outliers, least=least)
     return table, bounds
 

@@ -142,7 +142,7 @@ def with_smearing_factor(
     Statistical Association 78.
     """
     scale = scaler.targets
-    if scale is None or validation is None or not (head.of_mean and scale.logs.any()):
+    if validation is None or not (head.of_mean and scale.logs.any()):
         return scaler
     n_known, of_residuals, of_exponentials = _residual_sums(
         scaler, module, validation, timeline.series_of(validation.draw())

@@ -37,7 +37,7 @@ class Units(nn.Module):
 
     def __init__(self, scaler: Scaler) -> None:
         super().__init__()
-        targets: Any = scaler.targets  # a regressor's always has it
+        targets = scaler.targets
         self.last_row = len(scaler.mean) - 1
         self.takes_logs = bool(targets.logs.any())
         tables = {"mean": scaler.mean, "scale": scaler.scale}

@@ -7,7 +7,6 @@ of the others.
 """
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -125,7 +124,7 @@ def level_sizes(timeline: Timeline, scaler: Scaler, n_targets: int) -> Float64Ar
         return np.full((timeline.n_series, n_targets), np.nan)
     known = timeline.weight[:, :n_targets] > 0
     seen = np.logical_or.reduceat(known, timeline.first_row[:-1], axis=0)
-    targets: Any = scaler.targets  # a regressor's always has it
+    targets = scaler.targets
     is_log = targets.logs
     levels = pd.DataFrame(scaler.mean[:, :n_targets])
     # Of series of which logarithms are taken, and of the others.

@@ -1,7 +1,5 @@
 """Features of windows that predict the size of errors: volatility, level, distance of outputs."""
 
-from typing import Any
-
 import numpy as np
 
 from skinformer.intervals.spread import mean_of_known, mean_size
@@ -87,7 +85,7 @@ def unmoved(errors: Float64Array, changes: Float64Array) -> BoolArray:
 def _log_levels(points: Float64Array, scaler: Scaler, series: IntArray) -> Float64Array:
     """Compute logs of forecasts in means of their series, where these are counts or amounts."""
     low_level = 0.05  # is added: an error at level zero is not zero
-    units: Any = scaler.targets  # a regressor's always has it
+    units = scaler.targets
     n_targets = points.shape[2]
     mean = scaler.mean[series, :n_targets]
     scale = scaler.scale[series, :n_targets]

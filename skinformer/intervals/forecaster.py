@@ -79,7 +79,7 @@ class Intervals:
         scaler: of the fit, and of series that it did not hold.
         series: that of each row.
         """
-        targets: Any = scaler.targets  # a regressor's always has it
+        targets = scaler.targets
         table = self.residuals.quantiles(levels)
         if targets.is_decreasing.any():
             mirrored = self.residuals.quantiles(1 - levels)

@@ -42,7 +42,7 @@ class SizedRows:
     def around_within_limits(self, residuals: Float64Array) -> Float64Array:
         """Add residuals of paths as `around` does: where logarithms are taken, a factor of 20."""
         most_log = 3.0
-        targets: Any = self.scaler.targets
+        targets = self.scaler.targets
         n_targets = self.point.shape[1]
         scale = self.scaler.scale[self.series, :n_targets]
         limit = np.where(targets.logs[self.series], most_log / scale, np.inf)
@@ -56,7 +56,7 @@ class SizedRows:
         Amounts that are moved so stay amounts. What a factor of two does not reach is added.
         """
         most_ratio = 2.0
-        targets: Any = self.scaler.targets
+        targets = self.scaler.targets
         wanted = self.scaler.inverse_with_smearing(self.point, self.series)
         is_amount = (targets.floor[self.series] == 0) & (mean > 0)
         ratio = np.divide(wanted, mean, out=np.ones_like(mean), where=is_amount)

@@ -17,6 +17,7 @@ from skinformer.reading.targets import find_targets, own_names
 from skinformer.timeline.arrays import AnyArray, Float64Array
 from skinformer.timeline.roles import Names
 from skinformer.timeline.scaling import Scaler
+from skinformer.timeline.target_scale import TargetScale
 from skinformer.timeline.timeline import Table
 from skinformer.validation import truth as checks
 
@@ -189,7 +190,8 @@ class LabelReader(NumberReader):
         scale = scaler.scale.copy()
         mean[:, of_classes] = 0.0
         scale[:, of_classes] = 1.0
-        return Scaler(mean, scale)
+        targets = TargetScale.unbounded(len(mean), sum(self.sizes))
+        return Scaler(mean, scale, targets)
 
     def decode(self, values: Float64Array, *, one_dimensional: bool) -> AnyArray:
         """Return labels of codes, (n, n_targets); of targets of different types as objects.

@@ -30,7 +30,7 @@ class Scaler:
 
     mean: Float64Array
     scale: Float64Array
-    targets: TargetScale | None = None
+    targets: TargetScale
 
     def transform(
         self, columns: list[AnyArray | None], series: IntArray
@@ -56,13 +56,11 @@ class Scaler:
 
     def forward(self, column: AnyArray, series: IntArray, j: int) -> AnyArray:
         """Transform column j as it is before it is standardised."""
-        if self.targets is None:
-            return column
         return self.targets.forward(column, series, j)
 
     def takes_logs(self, j: int) -> BoolArray:
         """Whether column j is in logarithms, of each series."""
-        if self.targets is None or j >= self.targets.n_targets:
+        if j >= self.targets.n_targets:
             return np.zeros(len(self.mean), dtype=bool)
         return self.targets.logs[:, j]
 
@@ -97,8 +95,6 @@ class Scaler:
         rounding = 1e-7 * (np.abs(mean) + scale)
         is_rounding = np.abs(out) < rounding
         out[is_rounding] = 0.0
-        if self.targets is None:
-            return out
         return self.targets.inverse(out, series)
 
     def inverse_without_smearing(
@@ -108,8 +104,6 @@ class Scaler:
 
         Exponentials of quantiles are quantiles: nothing is added that makes means of them.
         """
-        if self.targets is None:
-            return self.inverse_with_smearing(values, series)
         plain = replace(self.targets, smear=0 * self.targets.smear)
         scaler = replace(self, targets=plain)
         return scaler.inverse_with_smearing(values, series)
@@ -128,34 +122,29 @@ class Scaler:
         unit = np.where(size > 1e200, 2.0**1000, 1.0)
         mean = mean / unit
         scale = scale / unit
-        if self.targets is not None:
-            is_transformed = self.targets.is_transformed[series, :k]
-            mean[is_transformed] = 0.0
-            scale[is_transformed] = 1.0
+        is_transformed = self.targets.is_transformed[series, :k]
+        mean[is_transformed] = 0.0
+        scale[is_transformed] = 1.0
         return mean, scale
 
     def updated(self, columns: list[AnyArray], first_row: IntArray) -> Scaler:
         """Update bounds by later rows: a series that has been below zero has none any more."""
-        if self.targets is None:
-            return self
         return replace(self, targets=self.targets.updated(columns, first_row))
 
     def of_series(self, chosen: IntArray) -> Scaler:
         """Keep the numbers of some series."""
-        targets = None if self.targets is None else self.targets.of_series(chosen)
-        return Scaler(self.mean[chosen], self.scale[chosen], targets)
+        return Scaler(
+            self.mean[chosen], self.scale[chosen], self.targets.of_series(chosen)
+        )
 
     def with_unseen(self) -> Scaler:
         """Append the scale of a series that training did not hold: the mean over all series.
 
         It is over those alone that are transformed as it is.
         """
-        targets = None
+        targets = self.targets.with_unseen()
         like = np.ones(self.mean.shape, dtype=bool)
-        if self.targets is not None:
-            targets = self.targets.with_unseen()
-            is_like = targets.logs[:-1] == targets.logs[-1]
-            like[:, : targets.n_targets] = is_like
+        like[:, : targets.n_targets] = targets.logs[:-1] == targets.logs[-1]
         mean = self.mean.mean(axis=0, where=like)
         apart = self.mean - mean
         distance = np.hypot(self.scale, apart)
@@ -178,6 +167,7 @@ def fit_scaler(
     columns: raw values; NaN is missing.
     start, stop: of the training rows of each series; those that validation uses stay outside.
     static: columns that are constant in each series: standardised across the series.
+    targets: how the first columns are transformed before; None where no column is a target.
 
     A column with one value only has no deviation; it gets the size of that value, and 1 for 0 or
     without any value. A target that is so in some series of a panel gets a tenth of that, and of
@@ -187,8 +177,12 @@ def fit_scaler(
     rows = origins_between(start, stop - 1)
     owner = repeat_numbers(stop - start)
     shape = (n_series, len(columns))
+    n_targets = 0
+    if targets is None:
+        targets = TargetScale.unbounded(*shape)
+    else:
+        n_targets = targets.n_targets
     scaler = Scaler(np.zeros(shape), np.ones(shape), targets)
-    n_targets = 0 if targets is None else targets.n_targets
     for j, column in enumerate(columns):
         values = scaler.forward(column[rows], owner, j)
         moments = _moments(values, owner, n_series)

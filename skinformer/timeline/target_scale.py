@@ -103,6 +103,12 @@ class TargetScale:
     top: Float64Array | None = None
     rise: Float64Array | None = None
 
+    @classmethod
+    def unbounded(cls, n_series: int, n_targets: int) -> TargetScale:
+        """Return the scale of targets that are not transformed, and have no bound."""
+        ones = np.ones((n_series, n_targets))
+        return cls(floor=-np.inf * ones, low=ones, logs=ones < 0, smear=0 * ones)
+
     @property
     def n_targets(self) -> int:
         """Number of targets."""

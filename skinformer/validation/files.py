@@ -112,7 +112,7 @@ def check_exportable(
             "long tables, and 26% with ridges alone on eight panels. Or serve the "
             "whole model with save and skinformer.load."
         )
-    if scale is not None and scale.transformers:
+    if scale.transformers:
         transformer = scale.transformers[0].transformer
         raise ValueError(
             f"target_transform={transformer!r} cannot be exported: a graph can only "

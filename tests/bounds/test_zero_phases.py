@@ -7,6 +7,7 @@ import pytest
 from skinformer.bounds.zero_phases import ZeroPhases, standardised_zeros
 from skinformer.timeline.clock import RowClock, clock_for
 from skinformer.timeline.scaling import Scaler
+from skinformer.timeline.target_scale import TargetScale
 from skinformer.timeline.timeline import Timeline
 
 N = 24 * 21
@@ -19,7 +20,8 @@ def find(y, *, dated=True, known=None):
     weight = None if known is None else known.astype(np.float32)
     rows = np.array([0, len(y)])
     timeline = Timeline(y.astype(np.float32), weight, rows, np.array([0]), clock)
-    scaler = Scaler(np.zeros((1, y.shape[1])), np.ones((1, y.shape[1])))
+    ones = np.ones((1, y.shape[1]))
+    scaler = Scaler(0 * ones, ones, TargetScale.unbounded(*ones.shape))
     zero = standardised_zeros(scaler, 1, y.shape[1])
     return ZeroPhases.of(timeline, zero)
 

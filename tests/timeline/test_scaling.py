@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from skinformer import InformerRegressor
 from skinformer.timeline.scaling import Scaler, affine_link, fit_scaler
+from skinformer.timeline.target_scale import TargetScale
 
 
 def one(*columns):
@@ -203,7 +204,9 @@ def test_scaled_values_have_mean_0_and_deviation_1():
 def test_inverse_undoes_transform_for_the_targets():
     """Forecasts are returned in the units they came in, series by series."""
     scaler = Scaler(
-        mean=np.array([[5.0, 1], [-3, 2]]), scale=np.array([[2.0, 1], [7, 3]])
+        mean=np.array([[5.0, 1], [-3, 2]]),
+        scale=np.array([[2.0, 1], [7, 3]]),
+        targets=TargetScale.unbounded(2, 1),
     )
     series = np.array([0, 1, 1, 0])
     raw = np.array([4.0, 5, 6, 7])

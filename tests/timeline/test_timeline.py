@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from skinformer.timeline import timeline as module
 from skinformer.timeline.clock import RowClock, clock_for
 from skinformer.timeline.scaling import Scaler, fit_scaler
+from skinformer.timeline.target_scale import TargetScale
 from skinformer.timeline.timeline import Table, Timeline, fill_forward, runs
 
 HOURS = clock_for(
@@ -34,9 +35,8 @@ def build_timeline(rows, scaler, *, fill_covariates=True):
 
 
 def plain(n_series, n_columns):
-    return Scaler(
-        mean=np.zeros((n_series, n_columns)), scale=np.ones((n_series, n_columns))
-    )
+    ones = np.ones((n_series, n_columns))
+    return Scaler(0 * ones, ones, TargetScale.unbounded(n_series, n_columns))
 
 
 # --- fill_forward -------------------------------------------------------------------------------
