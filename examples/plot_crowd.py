@@ -115,7 +115,8 @@ for name, proba in forecasts.items():
     scores.loc[name, "calibration error"] = calibration_error(proba)
 print("\nForecasts of the last half year, a day ahead:\n")
 print(scores.round(3).to_string())
-print(f"\nLeaderboard:\n{model.leaderboard()}")
+print("\nWeights of the members:\n")
+print(model.leaderboard()[["weight", "reason"]].to_string())
 
 # %%
 # The plot shows how often each level came at each forecast probability. If forecasts are

@@ -242,13 +242,17 @@ class EnsembleFit:
 
     def _weigh_classes(self) -> Ensemble:
         n_most = max(40_000 // self.rows.sizes.pred_len, 32)
+        windows = self._validation_windows(n_most)
         base, share, temperature = weigh_classes(
-            self.network,
-            self.class_fit,
-            self._validation_windows(n_most),
-            self.rows,
-            self.settings,
+            self.network, self.class_fit, windows, self.rows, self.settings
         )
+        if len(windows) and share == 0.0 and NETWORK in self.settings.members:
+            reason = (
+                "it does not lower the log loss in all periods of the validation rows"
+            )
+            self.plan = replace(
+                self.plan, reasons=self.plan.reasons | {NETWORK: reason}
+            )
         others: list[Member] = [] if base is None else [base]
         ensemble = self._ensemble_of(others, {Classes.name: 1 - share, NETWORK: share})
         return replace(ensemble, temperature=temperature)

@@ -166,6 +166,8 @@ def test_where_nothing_is_compared_errors_are_unknown():
     levels = hours(300)["y"].gt(10).map({True: "high", False: "low"}).to_frame()
     of_classes = InformerClassifier("y", **with_parts(**P)).fit(levels).leaderboard()
     assert of_classes.loc["classes", "parts"].keys() >= {"season", "logistic"}
+    assert of_classes.loc["network", "weight"] == 0
+    assert "does not lower the log loss" in of_classes.loc["network", "reason"]
 
 
 def test_it_is_saved_drawn_written_and_shown(of_panel, panel, tmp_path, capsys):
