@@ -654,8 +654,8 @@ BOUNDS = [
         "forecasts stand in the history where nothing is ever observed",
         "rolling/forecaster.py",
         "StepForecaster._filled",
-        "replace(recursive, closed=closed)",
-        "recursive",
+        "self._recursive_forecaster(forecast, closed)",
+        "self._recursive_forecaster(forecast, None)",
         ("estimators/test_ordinary.py::test_a_closed_step_holds_what_was_before_it",),
     ),
     Mutant(

@@ -128,7 +128,7 @@ def forecast_candidates(
     names = candidate_names(seasons, of_mean=of_mean, of_totals=of_totals)
     shape = len(past.values), len(names), past.horizon
     found = np.full(shape, np.nan)
-    season = _shortest(seasons)
+    season = shortest(seasons)
     collapsed = recovered_rows(past, season)
     usual = Past(np.where(collapsed, np.nan, past.values), past.wall)
     moved = without_step(usual, season)
@@ -149,7 +149,7 @@ def forecast_candidates(
     return found
 
 
-def _shortest(seasons: Seasons) -> int:
+def shortest(seasons: Seasons) -> int:
     """Return the rows of the shortest season, 1 for none."""
     return seasons[0] if seasons else 1
 
@@ -166,7 +166,7 @@ def _by_logs(past: Past, seasons: Seasons, *, of_mean: bool) -> Float64Array:
     most = np.nanmax(logs.values, axis=1) + 1.0
     found = np.minimum(found, most[:, None, None])
     if of_mean:
-        shift = mean_log_shift(logs, _shortest(seasons))
+        shift = mean_log_shift(logs, shortest(seasons))
         found += shift[:, None, None]
     return np.exp(found)
 
@@ -180,7 +180,7 @@ def _by_changes(totals: Past, seasons: Seasons, *, of_mean: bool) -> Float64Arra
 
 def _on_values(past: Past, seasons: Seasons, *, of_mean: bool) -> Named:
     """Forecast by what repeats rows, then by levels and trends."""
-    n_recent = max(2 * _shortest(seasons), 6)
+    n_recent = max(2 * shortest(seasons), 6)
     levels = {"last": past.last_value}
     rows = {"": past.values, "recent ": past.recent_values(n_recent)}
     for prefix, values in rows.items():

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skinformer.classical.candidates import Sizes
+from skinformer.classical.candidates import Sizes, shortest
 from skinformer.classical.collapses import recovered_rows
 from skinformer.classical.dates import YEARS
 from skinformer.classical.fit import ClassicalFit, fit_classical
@@ -41,15 +41,11 @@ MOST_ROWS = 1500
 
 def ends_behind_step(table: Table, seq_len: int) -> bool:
     """Return whether a level of one series has changed at once in the last window."""
-    season = _shortest(calendar_seasons(table.clock, least_days=1))
+    season = shortest(calendar_seasons(table.clock, least_days=1))
     last = table.take(slice(-_rows_of_step(seq_len, season), None))
     values = np.stack(last.targets).astype(float)
     wall = np.tile(table.clock.wall_steps(last.steps), (len(values), 1))
     return bool(_has_step(Past(values, wall), season, seq_len).any())
-
-
-def _shortest(seasons: tuple[int, ...]) -> int:
-    return seasons[0] if seasons else 1
 
 
 def _rows_of_step(seq_len: int, season: int) -> int:
@@ -133,7 +129,7 @@ class Classical(PerSeriesMember):
 
     def after_steps(self, windows: Windows) -> BoolArray | None:
         """Find windows in which a level has changed at once, (n, pred_len, n_targets)."""
-        season = _shortest(self.fit.candidates.sizes.seasons)
+        season = shortest(self.fit.candidates.sizes.seasons)
         seq_len = windows.buffer.sizes.seq_len
         n_rows = _rows_of_step(seq_len, season)
         past, known = self._read_past(windows, n_rows)
@@ -158,9 +154,7 @@ class Classical(PerSeriesMember):
         shape = len(windows), self.fit.pred_len, self.n_targets
         at_dates = np.zeros(shape, dtype=bool)
         widening = np.ones(shape)
-        for start in range(0, len(windows), WINDOWS_AT_ONCE):
-            some = slice(start, start + WINDOWS_AT_ONCE)
-            chunk = windows.take(some)
+        for some, chunk in windows.chunks(WINDOWS_AT_ONCE):
             past, known = self._read_past(chunk)
             for j in range(self.n_targets):
                 _, unit_windows = self._in_units(chunk, past, known, j)

@@ -121,9 +121,8 @@ class PerSeriesMember(Member):
         y_pred = np.zeros(
             (len(windows), self.fit.pred_len, self.n_targets), dtype=np.float32
         )
-        for start in range(0, len(windows), WINDOWS_AT_ONCE):
-            some = slice(start, start + WINDOWS_AT_ONCE)
-            y_pred[some] = self._forecast_chunk(windows.take(some))
+        for some, chunk in windows.chunks(WINDOWS_AT_ONCE):
+            y_pred[some] = self._forecast_chunk(chunk)
         return y_pred
 
     def _forecast_chunk(self, windows: Windows) -> Float64Array:

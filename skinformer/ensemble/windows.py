@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
@@ -92,6 +92,12 @@ class Windows:
     def take(self, some: IntArray | slice) -> Windows:
         """Choose windows by number."""
         return replace(self, origins=self.origins[some])
+
+    def chunks(self, size: int) -> Iterator[tuple[slice, Windows]]:
+        """Return windows, so many at a time, and which of all these are."""
+        for start in range(0, len(self), size):
+            some = slice(start, start + size)
+            yield some, self.take(some)
 
     @property
     def values(self) -> Float32Array:

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 from pandas import DataFrame
 
+from skinformer.bounds.closed import Closed
 from skinformer.ensemble.ensemble import EnsembleForecaster
 from skinformer.ensemble.windows import Forecaster, Rows
 from skinformer.estimators.base import BaseInformer
@@ -14,7 +15,6 @@ from skinformer.evaluation.ahead import rows_for_last, split_last_step
 from skinformer.rolling.blocks import RecursiveForecaster, RequestedSteps, block_starts
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.timeline.arrays import Float32Array, IntArray
-from skinformer.timeline.clock import Clock
 from skinformer.timeline.timeline import Timeline
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.index import time_labels
@@ -32,9 +32,9 @@ class WatchedForecaster(StepForecaster):
     watch: Callable[..., None] | None = None
 
     def _recursive_forecaster(
-        self, forecast: Forecaster, clock: Clock
+        self, forecast: Forecaster, closed: Closed | None
     ) -> RecursiveForecaster:
-        recursive = super()._recursive_forecaster(forecast, clock)
+        recursive = super()._recursive_forecaster(forecast, closed)
         return replace(recursive, history=self.context or self.history)
 
     def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:

@@ -130,6 +130,6 @@ def predict_points(
 def truths_of(rows: FitRows, origins: IntArray) -> tuple[Float32Array, Float32Array]:
     """Return truths and weights of windows, (n_windows, pred_len, n_targets)."""
     ahead = window_rows(origins, rows.sizes.pred_len)
-    y = rows.timeline.values[ahead, : rows.sizes.n_targets]
-    weight = rows.timeline.weight
-    return y, np.ones_like(y) if weight is None else weight[ahead]
+    n_targets = rows.sizes.n_targets
+    y = rows.timeline.values[ahead, :n_targets]
+    return y, rows.timeline.weights(n_targets)[ahead]

@@ -221,10 +221,9 @@ def _try_candidates(
         ready = training.ending_before(start, pred_len).origins
         competition.learn(ready[n_learnt:])
         n_learnt = len(ready)
-        is_held_out = (windows.steps >= start) & (windows.steps < end)
-        held_out = windows.take(is_held_out)
         if not n_learnt:
             continue
+        held_out = windows.between(start, end)
         for errors in _compare(competition, held_out.origins):
             judges = of_split if start == split else stretches
             judges.append(errors)

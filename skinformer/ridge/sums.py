@@ -51,6 +51,10 @@ class TimedOrigins(NamedTuple):
         end = np.searchsorted(self.steps, split - pred_len, side="right")
         return self.take(slice(end))
 
+    def between(self, start: int, end: int) -> TimedOrigins:
+        """Return those, in order of time, from one time on and before another."""
+        return self.take(slice(*np.searchsorted(self.steps, [start, end])))
+
     def thinned(self, n_most: int) -> TimedOrigins:
         """Return so many at most, spread over all."""
         return self.take(spread_places(len(self.origins), n_most))

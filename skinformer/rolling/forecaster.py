@@ -149,7 +149,8 @@ class StepForecaster:
         """Forecast steps as `standardised` does; return what had to be held, without a warning."""
         with self._threads():
             forecast = self._window_forecaster(requested)
-            recursive = self._recursive_forecaster(forecast, requested.clock)
+            closed = self.bounds.on_clock(requested.clock).closed
+            recursive = self._recursive_forecaster(forecast, closed)
             outputs, values, held = recursive.predict(requested)
         self._set_zeros(outputs, values, requested)
         return outputs.astype(np.float64), held
@@ -258,14 +259,18 @@ class StepForecaster:
         )
 
     def _recursive_forecaster(
-        self, forecast: Forecaster, clock: Clock
+        self, forecast: Forecaster, closed: Closed | None
     ) -> RecursiveForecaster:
+        """Make what forecasts steps by windows.
+
+        closed: steps that are never observed, and not forecast.
+        """
         return RecursiveForecaster(
             self.history,
             self.sizes._replace(seq_len=self.look_back),
             self.point,
             forecast,
-            self.bounds.on_clock(clock).closed,
+            closed,
         )
 
     def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
@@ -289,12 +294,10 @@ class StepForecaster:
 
         closed: steps that are never observed, and not forecast.
         """
-        clock = self.history.clock
         series = np.arange(self.history.n_series)
-        forecast = self.ensemble_forecaster(series, clock)
-        recursive = self._recursive_forecaster(forecast, clock)
+        forecast = self.ensemble_forecaster(series, self.history.clock)
         with self._threads():
-            return replace(recursive, closed=closed).filled(rows)
+            return self._recursive_forecaster(forecast, closed).filled(rows)
 
     @contextmanager
     def _threads(self) -> Iterator[None]:
