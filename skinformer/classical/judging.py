@@ -15,7 +15,7 @@ import numpy as np
 
 from skinformer.classical.windows import mean_of_known
 from skinformer.selection import shrinkage, softmax
-from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 
 #: Log of the factor by which what has a season counts more where it was never asked: a series that
 #: shows a season once likely has it.
@@ -23,8 +23,10 @@ _PRIOR = 3.0
 #: Origins that the error of the typical candidate counts for beside a candidate's own: one origin
 #: proves little.
 _TYPICAL = 0.25
-#: Origins of others that count beside a series' own distance from them.
+#: Origins of others that count beside a series' own distance from them, at most.
 _OTHERS = 12.0
+#: Origins in a row that are in one part of all, beside which the other part is seen.
+_IN_A_ROW = 4
 #: How many times as far as the series usually went a final forecast may go.
 _USUAL_MOVES = 2.0
 #: Log of the factor by which a candidate that was never asked counts less at most, however far it
@@ -62,10 +64,12 @@ class ErrorAccumulator:
 
     Attributes
     ----------
-    errors : ndarray of shape (n_series, n_candidates)
-        Sums over origins, weighed by `counts`.
-    counts : ndarray of shape (n_series, n_candidates)
-        Weights of the origins at which each candidate was asked.
+    part_errors : ndarray of shape (2, n_series, n_candidates)
+        Sums over the origins of each of two parts, weighed by `part_counts`.
+    part_counts : ndarray of shape (2, n_series, n_candidates)
+        Weights of the origins of each part at which each candidate was asked.
+    n_added : ndarray of shape (n_series,)
+        Origins so far.
     squares : ndarray of shape (n_series,)
         Sums of squares of the weights of origins.
     typical : ndarray of shape (n_series,)
@@ -85,8 +89,9 @@ class ErrorAccumulator:
 
     def __init__(self, n_series: int, names: list[str]) -> None:
         shape = n_series, len(names)
-        self.errors = np.zeros(shape)
-        self.counts = np.zeros(shape)
+        self.part_errors = np.zeros((2, *shape))
+        self.part_counts = np.zeros((2, *shape))
+        self.n_added = np.zeros(n_series, dtype=np.int64)
         self.excess = np.zeros(shape)
         self.leaps = np.zeros(shape)
         self.squares = np.zeros(n_series)
@@ -134,8 +139,10 @@ class ErrorAccumulator:
         weight = np.sqrt(share_known) * (median_error > 0)
         weight_column = weight[:, None]
         relative = weight_column * error / unit[:, None]
-        self.errors[series] += np.nan_to_num(relative)
-        self.counts[series] += weight_column * ~np.isnan(error)
+        part = self.n_added[series] // _IN_A_ROW % 2
+        self.part_errors[part, series] += np.nan_to_num(relative)
+        self.part_counts[part, series] += weight_column * ~np.isnan(error)
+        self.n_added[series] += 1
         self.typical[series] += weight * median_error / unit
         self.squares[series] += weight**2
         self.total[series] += weight
@@ -165,10 +172,20 @@ class ErrorAccumulator:
         distance = np.abs(forecast - level[:, None, None])
         usual_move = self.moves[series] / np.maximum(self.total[series], _TINY)
         self.excess[series] = _log_excess(distance, usual_move)
-        never_asked = self.counts[series] == 0
+        never_asked = self.part_counts[:, series].sum(axis=0) == 0
         # As changes of that size are rarer, if changes are normal.
         loss = np.minimum(leaps**2 / 2, _MOST_LEAP)
         self.leaps[series] = np.where(never_asked, loss, 0.0)
+
+    @property
+    def errors(self) -> Float64Array:
+        """Sums over all origins, weighed by `counts`, (n_series, n_candidates)."""
+        return self.part_errors.sum(axis=0)
+
+    @property
+    def counts(self) -> Float64Array:
+        """Weights of the origins at which each candidate was asked, (n_series, n_candidates)."""
+        return self.part_counts.sum(axis=0)
 
     @property
     def n_origins(self) -> Float64Array:
@@ -177,11 +194,14 @@ class ErrorAccumulator:
 
     def log_errors(self) -> Float64Array:
         """Return logs of mean relative errors, (n_series, n_candidates); NaN if never asked."""
+        return self._logs_of(self.errors, self.counts)
+
+    def _logs_of(self, errors: Float64Array, counts: Float64Array) -> Float64Array:
         typical = self.typical / np.maximum(self.total, _TINY)
-        total = self.errors + _TYPICAL * typical[:, None]
-        mean = total / (self.counts + _TYPICAL)
+        total = errors + _TYPICAL * typical[:, None]
+        mean = total / (counts + _TYPICAL)
         logs = np.log(mean + 1e-6)
-        return np.where(self.counts > 0, logs, np.nan)
+        return np.where(counts > 0, logs, np.nan)
 
     def weights(self) -> tuple[Float32Array, Float32Array]:
         """
@@ -201,7 +221,7 @@ class ErrorAccumulator:
         n_origins = self.n_origins[:, None]
         power = _power(n_origins)
         own = np.nan_to_num(logs - panel)
-        own *= shrinkage(n_origins, _OTHERS)
+        own *= shrinkage(n_origins, self.origins_of_others())
         # Where other origins speak for a candidate its final forecast is one origin more.
         n_asked = n_origins * ~np.isnan(logs)
         excess = self.excess / (1 + n_asked)
@@ -209,6 +229,38 @@ class ErrorAccumulator:
         weights = softmax(scores).astype(np.float32)
         panel_weights = softmax(panel_scores).astype(np.float32)
         return weights, panel_weights
+
+    def origins_of_others(self) -> float:
+        """
+        Return how many origins of others count beside a series' own distance from them.
+
+        What series' own errors say at some origins is found again at other ones where series differ
+        and time changes little. The fewer origins of others count then, as by Spearman and Brown.
+
+        Returns
+        -------
+        float
+            12 at most; where few series are compared it is nearer to that.
+        """
+        fewest = 1.0
+        typical_panel = 30.0  # series that count for 12 origins
+        first, second = map(self._logs_of, self.part_errors, self.part_counts)
+        both = np.isfinite(first) & np.isfinite(second)
+        one = _own_distances(first, both)
+        other = _own_distances(second, both)
+        product = (one * other).sum()
+        size = np.sqrt((one**2).sum() * (other**2).sum())
+        if product <= 0:
+            return _OTHERS
+        # The correlation of two parts, and of all origins with as many others.
+        alike = product / size
+        reliability = 2 * alike / (1 + alike)
+        compared = both.any(axis=1)
+        n_origins = self.n_origins[compared].mean()
+        found = n_origins * (1 - reliability) / reliability
+        share = shrinkage(compared.sum(), typical_panel)
+        ratio = np.clip(found, fewest, _OTHERS) / _OTHERS
+        return float(_OTHERS * ratio**share)
 
     def _panel_scores(self, panel: Float64Array) -> Float64Array:
         """Score candidates by their log errors on all series, NaN where never asked."""
@@ -224,6 +276,17 @@ class ErrorAccumulator:
         panel = np.where(never_asked, expected, panel)
         power = _power(self.n_origins[judged].mean())
         return _PRIOR * (self.seasonal & never_asked) - power * panel
+
+
+def _own_distances(logs: Float64Array, known: BoolArray) -> Float64Array:
+    """Return how far series' log errors lie from the panel's, beside those of all candidates.
+
+    logs: (n_series, n_candidates); where they are not known there is no distance.
+    """
+    logs = np.where(known, logs, np.nan)
+    distance = logs - mean_of_known(logs.T)
+    distance -= mean_of_known(distance)[:, None]
+    return np.nan_to_num(distance)
 
 
 def _power(n_origins: Float64Array) -> Float64Array:

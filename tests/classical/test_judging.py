@@ -140,8 +140,18 @@ def test_a_series_that_was_not_judged_has_the_panels_weights():
 
 
 def test_the_errors_of_a_panel_move_the_weights_of_a_series():
+    """Where errors are other ones at each origin, what one series shows may be chance."""
     own = [1.0, 1.3, 1.6]
-    alone, beside = weights([own], 6)[0], weights([own] + [[1.6, 1.3, 1.0]] * 30, 6)[0]
+    alone = weights([own], 6)[0]
+    rng = np.random.default_rng(0)
+    usual = np.array([own] + [[1.6, 1.3, 1.0]] * 30)
+    accumulator = ErrorAccumulator(31, NAMES)
+    for _ in range(6):
+        errors = usual * np.exp(0.3 * rng.normal(size=usual.shape))
+        errors[0] = own
+        forecast = np.repeat(errors[:, :, None], 3, axis=2)
+        add(accumulator, np.arange(31), forecast, np.zeros((31, 3)))
+    beside = accumulator.weights()[0][0]
     assert alone.argmax() == 0
     assert beside.argmax() == 2
 
@@ -279,3 +289,45 @@ def test_a_forecast_without_error_gets_most_and_breaks_nothing():
     found = weights([[0.0, 1.0, 1.0], [0.0, 0.0, 0.0]])
     assert np.isfinite(found).all()
     assert found[0, 0] > 0.99
+
+
+# --- series' own errors beside the panel's ----------------------------------------------------
+
+
+def panel_of_errors(own, *, n_series=60, n_origins=8, seed=0):
+    """Judge a panel by errors of which so much is each series' own, and the rest chance."""
+    rng = np.random.default_rng(seed)
+    lasting = own * rng.normal(size=(n_series, len(NAMES)))
+    accumulator = ErrorAccumulator(n_series, NAMES)
+    for _ in range(n_origins):
+        chance = rng.normal(size=lasting.shape)
+        errors = np.exp(0.3 * (lasting + chance))
+        forecast = np.repeat(errors[:, :, None], 3, axis=2)
+        add(accumulator, np.arange(n_series), forecast, np.zeros((n_series, 3)))
+    return accumulator
+
+
+def test_own_errors_are_believed_as_far_as_other_origins_say_the_same():
+    lasting = panel_of_errors(2.0).origins_of_others()
+    some = panel_of_errors(0.6).origins_of_others()
+    chance = panel_of_errors(0.0).origins_of_others()
+    assert 1 <= lasting < 4
+    assert lasting < some < 9
+    assert 9 < chance <= 12
+
+
+def test_few_series_say_little_of_how_far_own_errors_are_believed():
+    few = panel_of_errors(2.0, n_series=3).origins_of_others()
+    assert 8 < few < 12
+    assert panel_of_errors(2.0, n_series=1).origins_of_others() == 12
+    assert panel_of_errors(2.0, n_origins=4).origins_of_others() == 12
+
+
+def test_the_best_of_each_series_has_more_weight_where_series_differ_for_good():
+    accumulator = panel_of_errors(2.0)
+    found, _ = accumulator.weights()
+    accumulator.origins_of_others = lambda: 12.0
+    by_twelve, _ = accumulator.weights()
+    best = accumulator.errors.argmin(axis=1)
+    rows = np.arange(len(best))
+    assert found[rows, best].mean() > by_twelve[rows, best].mean() + 0.02
