@@ -109,6 +109,7 @@ def test_intervals_of_a_backtest_cover(df, fitted):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:there are no rows for:UserWarning")
 @pytest.mark.filterwarnings("ignore:.* is taken as missing:UserWarning")
 @pytest.mark.parametrize(
     "change",
