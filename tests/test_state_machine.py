@@ -429,7 +429,7 @@ class Machine(RuleBasedStateMachine):
 
 
 @pytest.mark.filterwarnings("ignore:.* is (taken|replaced) :UserWarning")
-@pytest.mark.filterwarnings("ignore:columns lack values :UserWarning")
+@pytest.mark.filterwarnings("ignore:columns have missing values:UserWarning")
 @pytest.mark.slow
 def test_no_order_of_calls_surprises():
     """Refused, interrupted, copied, updated: what is answered depends on what succeeded alone."""

@@ -13,11 +13,11 @@ def warn_of_holes(shares: Mapping[Hashable, float]) -> None:
     if lacking:
         parts = ", ".join(f"{name!r} ({_percent(shares[name])})" for name in lacking)
         sentences.append(
-            f"columns lack values in part of the rows: {parts}. Each is filled by the last value "
-            "before it in its series; fill them yourself where you know better."
+            f"columns have missing values: {parts}. Each is filled by the last value "
+            "before it in its series; fill them yourself if you know better values."
         )
     if empty:
-        sentences.append(f"columns {empty} hold no value at all and say nothing.")
+        sentences.append(f"columns {empty} have no values, and no effect.")
     warn_user(" ".join(sentences))
 
 

@@ -41,7 +41,7 @@ MEMBERS = {
     "classical": ["classical"],
     "network": ["ridges", "network"],
 }
-filled = pytest.mark.filterwarnings("ignore:columns lack values:UserWarning")
+filled = pytest.mark.filterwarnings("ignore:columns have missing values:UserWarning")
 held = pytest.mark.filterwarnings("ignore:.* have no values at :UserWarning")
 
 LEVELS = ["fog", "rain", "sun"]
@@ -223,11 +223,11 @@ def test_the_warning_of_holes_names_columns_and_shares_once():
     df.insert(0, "wind", 1.0 + np.arange(N_TRAIN) % 7)
     df.loc[df.index[:24], "wind"] = np.nan
     df.loc[df.index[5:11], "kind"] = np.nan
-    with pytest.warns(UserWarning, match="columns lack values") as caught:
+    with pytest.warns(UserWarning, match="columns have missing values") as caught:
         informer(["kind"]).fit(df)
     assert [str(warning.message) for warning in caught] == [
-        "columns lack values in part of the rows: 'wind' (25.0%), 'kind' (6.2%). Each is filled by "
-        "the last value before it in its series; fill them yourself where you know better."
+        "columns have missing values: 'wind' (25.0%), 'kind' (6.2%). Each is filled by "
+        "the last value before it in its series; fill them yourself if you know better values."
     ]
 
 
@@ -235,7 +235,7 @@ def test_the_warning_of_holes_names_columns_and_shares_once():
 def test_an_empty_column_says_nothing():
     """As tables of spreadsheets have them."""
     df = hours()
-    with pytest.warns(UserWarning, match=r"columns \['empty'\] hold no value at all"):
+    with pytest.warns(UserWarning, match=r"columns \['empty'\] have no values"):
         model = informer(["kind"]).fit(
             df.assign(empty=np.nan)[["empty", *df]][:N_TRAIN]
         )

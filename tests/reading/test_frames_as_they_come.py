@@ -31,7 +31,7 @@ def model(target="sales"):
     ("frame", "told"),
     [
         (days(code=[str(i) if i % 3 else i for i in range(N)]), []),
-        (days(empty=np.nan), ["columns ['empty'] hold no value at all"]),
+        (days(empty=np.nan), ["columns ['empty'] have no values"]),
         (days(kind=np.where(np.arange(N) % 9 == 0, None, "sun")), []),
         (days(kind=pd.Categorical(np.resize(["sun", "rain"], N))), []),
         (
@@ -46,7 +46,7 @@ def model(target="sales"):
         ),
         (
             days(price=np.where(np.arange(N) % 11 == 0, np.nan, 2.0)),
-            ["columns lack values in part of the rows: 'price' (9.2%)"],
+            ["columns have missing values: 'price' (9.2%)"],
         ),
         (days().astype({"sales": "Float64"}), []),
         (days().tz_localize("Europe/Berlin"), []),
