@@ -694,7 +694,8 @@ def run(mutant, tests):
         folder = Path(name)
         for part in ("skinformer", "tests"):
             shutil.copytree(ROOT / part, folder / part)  # what is compiled stays valid
-        shutil.copy(ROOT / "pyproject.toml", folder)
+        for file in ("pyproject.toml", "conftest.py"):
+            shutil.copy(ROOT / file, folder)
         if mutant is not None:
             path, changed = source_of(mutant, folder)
             path.write_text(changed, encoding="utf-8")

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from skinformer.budget import Share
-from skinformer.ensemble.batches import WindowBatches, WindowSource, window_source
+from skinformer.ensemble.batches import WindowBatches, WindowSource
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.out_of_fold import OutOfFoldPath
 from skinformer.ensemble.settings import FitSettings
@@ -69,19 +69,11 @@ def window_batches(
     origins: the windows to train on.
     out_of_fold: what the network corrects in training windows, if not the module's own path.
     """
-    timeline = rows.timeline
     weight = None
-    if timeline.weight is not None:
-        weight = torch.from_numpy(timeline.weight).to(settings.device)
+    if rows.timeline.weight is not None:
+        weight = torch.from_numpy(rows.timeline.weight).to(settings.device)
     training = WindowBatches(
-        source=window_source(
-            timeline.values,
-            timeline.steps,
-            timeline.series,
-            timeline.clock,
-            sizes=rows.sizes,
-            device=settings.device,
-        ),
+        source=rows.as_buffer(settings.device).source,
         origins=origins,
         weight=weight,
         batch_size=settings.batch_size,

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor, nn
 
 from skinformer.budget import LEAST, Share, current_share
-from skinformer.ensemble.batches import window_source
 from skinformer.ensemble.building import ModelSizes, build_module
 from skinformer.ensemble.fitting import FitRows
 from skinformer.ensemble.member import Member
@@ -116,24 +115,16 @@ def _error(
 
     They are in units of each target's deviation, and count by the weights of their rows.
     """
-    timeline = rows.timeline
     n_targets = rows.sizes.n_targets
     device = torch.device("cpu")
-    source = window_source(
-        timeline.values,
-        timeline.steps,
-        timeline.series,
-        timeline.clock,
-        sizes=rows.sizes,
-        device=device,
-    )
+    source = rows.as_buffer(device).source
     path = OutOfFoldPath(fits, rows.times_of, device)
     at = torch.from_numpy(origins)
     with torch.inference_mode():
         forecast = path.forecast(source.path_inputs(at), origins)
     distance = forecast - source.future(source.values[:, :n_targets], at)
     error = distance.square() if of_mean else distance.abs()
-    weight = source.future(torch.from_numpy(timeline.weights(n_targets)), at)
+    weight = source.future(torch.from_numpy(rows.timeline.weights(n_targets)), at)
     return float((weight * error).nansum())
 
 
