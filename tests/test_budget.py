@@ -11,7 +11,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import Ridge
 
 from skinformer import InformerClassifier, InformerRegressor, load
-from skinformer.budget import LEAST, Budget, Cost, Share, current_share
+from skinformer.budget import LEAST, Budget, Cost, Share, current_share, running
 from skinformer.ensemble.names import NETWORK
 from skinformer.estimators.fitting import Fit
 from skinformer.judging.costs import REFITS
@@ -176,7 +176,8 @@ def fitted(df, seconds, clock, slowness=1.0, kind=InformerRegressor, **options):
     """Fit by a clock of the test."""
     model = kind("y", **with_parts(**(P | options)), max_seconds=seconds)
     budget = Budget(seconds, clock=clock, slowness=slowness)
-    Fit(model, device="cpu", earlier=None, budget=budget).run(df, None, None)
+    with running(budget):
+        Fit(model, device="cpu", earlier=None, budget=budget).run(df, None, None)
     return model, budget
 
 

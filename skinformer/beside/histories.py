@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 
 from skinformer.estimators.bases import BaseEstimator
 from skinformer.timeline.arrays import Float64Array
+from skinformer.validation.arguments import check_choice
 from skinformer.validation.warning import warn_user
 
 
@@ -181,8 +182,7 @@ def quantile_weights(
     >>> quantile_weights([0.1, 0.5, 0.9], None, "mean").round(2).tolist()
     [0.3, 0.4, 0.3]
     """
-    if point not in ("median", "mean"):
-        raise ValueError(f'point={point!r} must be "median" or "mean".')
+    check_choice("point", point, ("median", "mean"))
     at = np.asarray(known, dtype=np.float64)
     if levels is None and point == "mean":
         middles = (at[1:] + at[:-1]) / 2

@@ -91,10 +91,6 @@ class Fit:
 
     def run(self, X: Any, y: Any, sample_weight: Any) -> None:
         """Fit the model: the way of the data, from raw rows to weighted members."""
-        with running_budget(self.budget):
-            self._run(X, y, sample_weight)
-
-    def _run(self, X: Any, y: Any, sample_weight: Any) -> None:
         # 1. Rows: read, cleaned, split and standardised.
         with timed("reading"):
             X, y, sample_weight = self.read_labels(X, y, sample_weight)
@@ -438,7 +434,7 @@ def _fit_copy_on(
     if model.verbose:
         # It writes what it measures.
         watch = Progress(type(model).__name__, budget).looked_at()
-    with watch, limited(model.n_jobs):
+    with watch, limited(model.n_jobs), running_budget(budget):
         _run(copy, fit, given)
     return copy
 

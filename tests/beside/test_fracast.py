@@ -26,7 +26,9 @@ def test_quantiles_are_those_of_its_levels_in_order():
     mean = FracastForecaster(point="mean").predict([wave], 6)
     assert (mean > quantiles[..., 0]).all()
     assert (mean < quantiles[..., 3]).all()
-    with pytest.raises(ValueError, match='"median" or "mean"'):
+    with pytest.raises(
+        ValueError, match=r"^point='mode' must be one of \['mean', 'median'\]"
+    ):
         FracastForecaster(point="mode").predict([wave], 6)
 
 
