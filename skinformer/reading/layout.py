@@ -8,6 +8,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from pandas.api.types import is_integer_dtype
 
@@ -22,7 +23,7 @@ from skinformer.frames import (
     to_library,
     to_pandas,
 )
-from skinformer.timeline.clock import is_dated
+from skinformer.timeline.clock import is_dated, join_series
 from skinformer.validation import layout as checks
 from skinformer.validation.date_columns import find_dates, find_format, holds_days
 from skinformer.validation.index import check_complete, check_same_rows, read_times
@@ -130,7 +131,8 @@ def move_to_index(
     if series is not None:
         checks.check_is_column(frame, "series", series)
         check_complete(frame[series], "series")
-        labels = pd.MultiIndex.from_arrays([as_index(frame[series]), labels])
+        names = as_index(frame[series])
+        labels = join_series(names, np.arange(len(frame)), labels)
     return frame.drop(columns=columns).set_axis(labels, axis=0)
 
 
