@@ -169,7 +169,7 @@ CAUSALITY = [
     Mutant(
         "classical ridges have learnt what they forecast",
         "classical/fit.py",
-        "fit_classical",
+        "_judge_at_origins",
         "judged.candidates_before(learnt)",
         "judged.candidates_before(judged.end)",
         (

@@ -8,7 +8,8 @@ before a step have been moved to its level. A candidate that needs more rows tha
 answers NaN for it.
 """
 
-from functools import cache
+from collections.abc import Callable
+from functools import cache, partial
 from itertools import product
 from typing import NamedTuple
 
@@ -125,27 +126,38 @@ def forecast_candidates(
         no running total. No forecast lies farther outside of what the window holds than this is
         wide, and no change of a running total farther outside of its changes.
     """
-    names = candidate_names(seasons, of_mean=of_mean, of_totals=of_totals)
-    shape = len(past.values), len(names), past.horizon
-    found = np.full(shape, np.nan)
+    # 1. Windows without a collapse, and moved to the level behind a step.
     season = shortest(seasons)
     collapsed = recovered_rows(past, season)
     usual = Past(np.where(collapsed, np.nan, past.values), past.wall)
     moved = without_step(usual, season)
+    # 2. Values, and logarithms of positive ones.
     plain = _stacked(_on_values(moved, seasons, of_mean=of_mean))
     n_plain = plain.shape[1]
-    found[:, :n_plain] = plain
-    end_of_logs = len(names) - n_plain * of_totals
+    n_logs = len(candidate_names(seasons, of_mean=of_mean)) - n_plain
     positive = np.nanmin(moved.values, axis=1) > 0
-    if positive.any():
-        some = moved.take(positive)
-        by_logs = _by_logs(some, seasons, of_mean=of_mean)
-        found[positive, n_plain:end_of_logs] = by_logs
+    by_logs = partial(_by_logs, seasons=seasons, of_mean=of_mean)
+    found = np.concatenate([plain, _of_some(moved, positive, by_logs, n_logs)], axis=1)
     found = bounded(found, past.values)
-    rising = find_totals(usual.values) if of_totals else np.zeros(len(found), bool)
-    if rising.any():
-        some = usual.take(rising)
-        found[rising, end_of_logs:] = _by_changes(some, seasons, of_mean=of_mean)
+    if not of_totals:
+        return found
+    # 3. Changes of running totals.
+    rising = find_totals(usual.values)
+    by_changes = partial(_by_changes, seasons=seasons, of_mean=of_mean)
+    of_changes = _of_some(usual, rising, by_changes, n_plain)
+    return np.concatenate([found, of_changes], axis=1)
+
+
+def _of_some(
+    past: Past,
+    able: BoolArray,
+    forecast: Callable[[Past], Float64Array],
+    n_candidates: int,
+) -> Float64Array:
+    """Forecast windows that are able to, (n, n_candidates, horizon); NaN for others."""
+    found = np.full((len(able), n_candidates, past.horizon), np.nan)
+    if able.any():
+        found[able] = forecast(past.take(able))
     return found
 
 

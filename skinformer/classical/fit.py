@@ -245,13 +245,28 @@ def fit_classical(rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> Classical
         candidate.
     """
     judged = _JudgedRows(rows, sizes, of_mean=of_mean)
-    n_series = len(judged.end)
     final = judged.candidates_before(judged.end)
-    errors = ErrorAccumulator(n_series, final.names)
+    errors = ErrorAccumulator(len(judged.end), final.names)
 
     # 1. Candidates are judged at origins.
+    _judge_at_origins(judged, errors)
+
+    # 2. What they forecast in the end is compared with how far the series went.
+    some = np.flatnonzero(errors.total > 0)
+    for series, past, forecast in judged.forecasts(final, some, judged.end):
+        leaps = past.leaps_to(forecast[:, :, 0])
+        errors.compare_final(series, forecast, past.recent_level, leaps)
+
+    weights, panel_weights = errors.weights()
+    return ClassicalFit(
+        final, weights, panel_weights, judged.never_negative, judged.first_steps
+    )
+
+
+def _judge_at_origins(judged: _JudgedRows, errors: ErrorAccumulator) -> None:
+    """Add up errors of candidates at origins, the nearest to the end first."""
     share = current_share()
-    distances = origin_distances(sizes.pred_len, n_series)
+    distances = origin_distances(judged.sizes.pred_len, len(judged.end))
     distances = distances[: share.of(len(distances), least=3)]
     last = judged.end_before_rest(distances[-1])
     ends = _ends_of_ridges(distances, judged.rows_that_ridges_may_miss())
@@ -268,17 +283,6 @@ def fit_classical(rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> Classical
             learnt = np.maximum(last - end, judged.begin)
             candidates = judged.candidates_before(learnt)
         judged.add_errors(errors, candidates, some, origin)
-
-    # 2. What they forecast in the end is compared with how far the series went.
-    some = np.flatnonzero(errors.total > 0)
-    for series, past, forecast in judged.forecasts(final, some, judged.end):
-        leaps = past.leaps_to(forecast[:, :, 0])
-        errors.compare_final(series, forecast, past.recent_level, leaps)
-
-    weights, panel_weights = errors.weights()
-    return ClassicalFit(
-        final, weights, panel_weights, judged.never_negative, judged.first_steps
-    )
 
 
 class _JudgedRows:

@@ -99,7 +99,8 @@ class FitRows:
     validation_origins: the windows within these.
     missing: (n_rows, n_targets), where truths were missing; None for nowhere.
     seed: of whatever is drawn.
-    calendars: what the calendar does, found before the split and on all rows.
+    calendars: what the calendar does, found before the split and on all rows; to roots of targets,
+    where ridges see these.
     whole: all rows, where these are those before the split alone; else None.
     """
 
