@@ -32,8 +32,6 @@ class FitBatches(NamedTuple):
 
         share: of the windows drawn so far, in [0, 1]; a thousand are drawn at least. Where the user
         wants all, all are taken.
-
-        No epoch judges by more windows than it learns from.
         """
         training = self.training
         if training.max_windows is None:
@@ -50,11 +48,17 @@ class FitBatches(NamedTuple):
         return self._drawing(n_drawn)
 
     def _drawing(self, n_drawn: int) -> FitBatches:
-        """Draw so many windows an epoch at most."""
+        """Draw so many windows an epoch at most.
+
+        An epoch is judged by a quarter of as many, but by a thousand where it learns from these:
+        most windows of the split overlap, and the share of a trained network is found by all.
+        """
         training, validation = self
         training = training.with_max_windows(n_drawn)
         if validation is not None:
-            validation = validation.with_max_windows(training.n_drawn)
+            n_drawn = training.n_drawn
+            n_judging = max(n_drawn // 4, min(n_drawn, 1000))
+            validation = validation.with_max_windows(n_judging)
         return FitBatches(training, validation)
 
 

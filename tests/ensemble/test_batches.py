@@ -227,7 +227,7 @@ def test_without_a_seed_the_drawn_windows_are_the_same_in_each_pass():
 
 
 def test_a_network_with_a_small_share_draws_and_watches_fewer_windows():
-    """What it costs goes by what it can gain; and no epoch judges by more than it learns from."""
+    """What it costs goes by what it can gain; a quarter judges an epoch, and the trust sees all."""
     sizes = {"weight": None, "batch_size": 8, "max_windows": 4000}
     sizes |= {
         "source": make_source(),
@@ -235,9 +235,10 @@ def test_a_network_with_a_small_share_draws_and_watches_fewer_windows():
     }
     batches = FitBatches(*(WindowBatches(**sizes, seed=s) for s in (0, None)))
     fewer = batches.with_share(0.5)
-    assert (fewer.training.n_drawn, fewer.validation.n_drawn) == (2000, 2000)
+    assert (fewer.training.n_drawn, fewer.validation.n_drawn) == (2000, 1000)
     assert batches.with_share(0.01).training.n_drawn == 1000
-    # Trust sees all of them.
+    large = WindowBatches(**(sizes | {"max_windows": 8000}), seed=None)
+    assert FitBatches(large, large).with_share(1.0).validation.n_drawn == 2000
     assert batches.validation.n_drawn == batches.training.n_drawn == 4000
     assert batches.with_share(1.0).training.n_drawn == 4000
     assert batches._replace(validation=None).with_share(0.5).validation is None
