@@ -133,6 +133,6 @@ for panel, label in zip(panels, LEVELS, strict=True):
             y_test == label, proba, n_bins=10, name=name, ax=panel
         )
     panel.set(title=label, xlabel="forecast probability", ylabel="")
-panels[0].set_ylabel("share that came")
+panels[0].set_ylabel("observed frequency")
 figure.savefig(args.picture, dpi=110)
 print(f"How often forecasts came true: {shown(args.picture)}")
