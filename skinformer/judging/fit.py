@@ -148,11 +148,7 @@ class EnsembleFit:
         """Weigh members beside the ridges of a long table, by stretches of the split."""
         assert self.ridges is not None
         sizes = self.rows.sizes
-        n_most = max(20_000 // (sizes.pred_len * sizes.n_targets), 32)
-        if self.settings.forecasters:
-            n_most = min(n_most, MOST_WEIGHED)
-        n_most = ceil(self.budget.effort**_CUT_OFFS * n_most)
-        proof = self._begin_proof(self._validation_windows(n_most))
+        proof = self._begin_proof(self._windows_of_table())
         proof.add(self.ridges)
         stretches = proof.stretches
         if stretches is None:
@@ -173,6 +169,14 @@ class EnsembleFit:
             margins = [margin_of(each, sizes, last_value) for each in challengers]
             weights = weighing.weigh_steps(proof, stretches, margins)
             self.weights = proof.by_name(weights)
+
+    def _windows_of_table(self) -> Windows:
+        """Choose windows to weigh by for a table, few where the user's forecasters take part."""
+        sizes = self.rows.sizes
+        n_most = max(20_000 // (sizes.pred_len * sizes.n_targets), 32)
+        if self.settings.forecasters:
+            n_most = min(n_most, MOST_WEIGHED)
+        return self._validation_windows(ceil(self.budget.effort**_CUT_OFFS * n_most))
 
     def _begin_refits(self) -> None:
         """Fit built-in members to all rows while the network is trained, if both can be."""

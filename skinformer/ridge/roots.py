@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skinformer.algebra import product, solution
-from skinformer.timeline.arrays import BoolArray, Float64Array, Floats
+from skinformer.timeline.arrays import BoolArray, Float64Array, Floats, IntArray
 from skinformer.timeline.windows import spread_places, window_rows
 
 #: Rows of the windows by which roots are tried: a week of hours, which the calendar tells, too.
@@ -84,11 +84,9 @@ def find_roots(
     >>> roots.taken.tolist()
     [1.0, 0.0]
     """
-    origins = np.arange(_SEQ_LEN, len(values) - pred_len + 1)
-    if len(origins) < 2 * _SEQ_LEN:
+    rows = _rows_of_windows(len(values), pred_len)
+    if rows is None:
         return None
-    origins = origins[spread_places(len(origins), 1500)]
-    rows = window_rows(origins - _SEQ_LEN, _SEQ_LEN + pred_len)
     above_zero = np.maximum(np.nan_to_num(values.astype(np.float64)) - zero, 0.0)
     roots = np.sqrt(above_zero)
     deviation = roots.std(axis=0)
@@ -105,6 +103,15 @@ def find_roots(
     deviation[deviation == 0] = 1.0
     numbers = (taken, zero, roots.mean(axis=0), deviation, variance)
     return Roots(*(each.astype(np.float32) for each in numbers))
+
+
+def _rows_of_windows(n_rows: int, pred_len: int) -> IntArray | None:
+    """Return the rows of windows, spread over all, (n_windows, n); None where rows are few."""
+    origins = np.arange(_SEQ_LEN, n_rows - pred_len + 1)
+    if len(origins) < 2 * _SEQ_LEN:
+        return None
+    origins = origins[spread_places(len(origins), 1500)]
+    return window_rows(origins - _SEQ_LEN, _SEQ_LEN + pred_len)
 
 
 def _try_roots(windows: Float64Array, *, of_mean: bool) -> Float64Array | None:
