@@ -150,8 +150,10 @@ class _Calendar(_Buffers):
 
     def within(self, values: Tensor) -> Tensor:
         """Clip columns known ahead, the last of (…, n_inputs), to what was seen."""
-        low, high = self.record.bounds
-        others, known = values.tensor_split([values.shape[-1] - len(low)], dim=-1)
+        effect = self.record
+        n_known = effect.known.shape[1]
+        others, known = values.tensor_split([values.shape[-1] - n_known], dim=-1)
+        low, high = effect.bounds
         return torch.cat([others, known.clamp(low, high)], dim=-1)
 
 
