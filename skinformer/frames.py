@@ -51,20 +51,21 @@ def read_frame(X: Any) -> Read:
     if not is_foreign(X):
         return Read(X, PANDAS)
     frame = _of_narwhals(X)
-    if hasattr(frame, "collect"):  # a lazy one
-        frame = frame.collect(backend=library_of(X))
-    if not hasattr(frame, "implementation"):
+    if frame is None:
         frame = _read_stream(X)
+    elif hasattr(frame, "collect"):  # a lazy one
+        frame = frame.collect(backend=library_of(X))
     if frame is None:
         return Read(X, PANDAS)
     return Read(_as_pandas(frame), str(frame.implementation.value))
 
 
 def _of_narwhals(X: Any) -> Any:
-    """Return a frame or a column as narwhals has it; as it is where it knows none of the kind."""
+    """Return a frame or a column as narwhals has it; None where it knows none of the kind."""
     import narwhals as nw  # only where such a frame comes: it is not free
 
-    return nw.from_native(X, pass_through=True, allow_series=True)
+    frame = nw.from_native(X, pass_through=True, allow_series=True)
+    return frame if isinstance(frame, nw.DataFrame | nw.LazyFrame | nw.Series) else None
 
 
 def is_frame(X: Any) -> bool:
@@ -76,12 +77,12 @@ def is_frame(X: Any) -> bool:
     if not is_foreign(X):
         return isinstance(X, pd.DataFrame)
     frame = _of_narwhals(X)
-    return hasattr(frame, "collect_schema") or not hasattr(frame, "implementation")
+    return frame is None or hasattr(frame, "collect_schema")
 
 
 def column_names(X: Any) -> list[Any]:
     """Return the names of the columns of a frame."""
-    frame = _of_narwhals(X) if is_foreign(X) else X
+    frame = _of_narwhals(X) if is_foreign(X) else None
     if hasattr(frame, "collect_schema"):
         return list(frame.collect_schema())
     return list(to_pandas(X).columns)
@@ -92,9 +93,9 @@ def library_of(X: Any) -> str:
     if not is_foreign(X):
         return PANDAS
     frame = _of_narwhals(X)
-    name = "pyarrow"
-    if hasattr(frame, "implementation"):
-        name = str(frame.implementation.value)
+    if frame is None:
+        return "pyarrow"
+    name = str(frame.implementation.value)
     is_read_by_arrow = hasattr(frame, "collect") and name != "polars"
     return "pyarrow" if is_read_by_arrow else name
 

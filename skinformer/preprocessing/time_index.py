@@ -15,7 +15,7 @@ from skinformer.reading.layout import move_to_index
 from skinformer.timeline.arrays import AnyArray
 from skinformer.validation.arguments import check_fitted
 from skinformer.validation.columns import check_columns, feature_names_in
-from skinformer.validation.layout import check_label_columns
+from skinformer.validation.layout import check_is_column, check_label_columns
 
 
 @dataclass(eq=False, repr=False)
@@ -124,6 +124,7 @@ class TimeIndex(  # type: ignore[call-arg]
         self._validate_params()
         frame = _as_pandas(X)
         check_columns(self, frame, reset=True)
+        check_is_column(frame, "time", self.time)  # None names none
         check_label_columns(frame, self.time, self.series)
         return self
 

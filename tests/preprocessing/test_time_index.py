@@ -202,6 +202,12 @@ def test_it_is_cloned_with_what_it_was_told():
             "time='when' is no column of X, which has ['time', 'load'].",
         ),
         (
+            {"time": None},
+            {},
+            ValueError,
+            "time=None is no column of X, which has ['time', 'load'].",
+        ),
+        (
             {"series": "site"},
             {},
             ValueError,

@@ -27,7 +27,7 @@ from skinformer.evaluation import SeasonalNaive, backtest, compare, explain, sum
 
 P = {"seq_len": 12, "pred_len": 4, "members": ["ridges"]}
 #: What frames of a library are made by, from those of pandas.
-KINDS = ["pandas", "polars", "pyarrow", "stream", "interchange"]
+KINDS = ["pandas", "polars", "pyarrow", "stream", "collected", "interchange"]
 
 pytestmark = pytest.mark.filterwarnings("ignore:the times of rows are:UserWarning")
 
@@ -57,6 +57,13 @@ class Stream:
         return self._table.__arrow_c_stream__(requested_schema)
 
 
+class Collected(Stream):
+    """A frame of batches that are collected in a way of its own, as those of datafusion are."""
+
+    def collect(self):
+        return self._table.to_batches()
+
+
 class Interchange:
     """A frame that is known by the interchange protocol alone."""
 
@@ -74,8 +81,8 @@ def to_kind(frame, kind):
     if kind == "polars":
         return pytest.importorskip("polars").from_pandas(frame)
     table = pa.Table.from_pandas(frame, preserve_index=False)
-    kinds = {"pyarrow": lambda rows: rows, "stream": Stream, "interchange": Interchange}
-    return kinds[kind](table)
+    kinds = {"stream": Stream, "collected": Collected, "interchange": Interchange}
+    return kinds[kind](table) if kind in kinds else table
 
 
 def as_pandas(frame, kind):
