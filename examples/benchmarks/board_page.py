@@ -15,7 +15,7 @@ COMMAND = "python examples/benchmarks/scoreboard.py"
 #: Errors that are above the rival's by this share are named.
 FAR = 0.05
 
-#: Whom the tables of single tasks show.
+#: Models that the tables of single tasks show.
 SHOWN = {
     GIFT: [RIVAL, "TiRex", "xLSTM-Mixer", "FLAIR", "AutoARIMA"],
     FEV: [RIVAL, "TiRex-2", "TFT", "LightGBM", "AutoARIMA"],
@@ -35,14 +35,15 @@ forecasters were pretrained on billions of rows. This page compares the defaults
 with their published results. It has the tasks whose data can be built from public files: \
 {n_gift} of 97 in GIFT-Eval and {n_fev} of 100 in fev-bench. `{command} --page` writes the page.
 
-- **Every number is an error divided by that of the seasonal naive forecast.** The seasonal naive \
-forecast has 1.000, and lower is better. The first number is the MASE of the median. The second \
-is the quantile loss of the levels 0.1 to 0.9, called CRPS in GIFT-Eval and SQL (scaled quantile \
-loss) in fev-bench. The tables of models have the geometric means over all tasks.
+- **Every error is divided by that of the seasonal naive forecast**, which therefore has 1.000. \
+Lower is better. There are two errors: the MASE (mean absolute scaled error) of the median \
+forecast, and the mean quantile loss over the levels 0.1 to 0.9. This loss is called CRPS in \
+GIFT-Eval and SQL (scaled quantile loss) in fev-bench. The first table of each benchmark has the \
+geometric means of these ratios over all tasks, the second table the ratios of each task.
 - **skinformer** is fitted to the rows of each task, on one CPU thread. `seq_len` depends on the \
 frequency only: two weeks of hours, eight weeks of days, a year of weeks, two years of months. \
 The loss is `"mae"`, and all other parameters are the defaults. Models of the kind *trained on the \
-task* use the same rows. *Pretrained* models were trained on other data before.
+task* are fitted to the same rows. *Pretrained* models were trained on other data beforehand.
 - If a task has many rows, one fit forecasts all test windows. Otherwise the model is fitted again \
 before each window. CPU-seconds are the sum over all fits and forecasts of a task.
 """
@@ -52,7 +53,7 @@ DATA = """\
 
 The data are read from the folder `SKINFORMER_BENCH_DATA` (by default `../shared/data`). None of \
 these files is part of skinformer. `{command} --check` compares the MASE of the seasonal naive \
-forecast of every task with the published one: all agree to four digits.
+forecast of every task with the published one. They agree to four digits in all tasks.
 
 | file | source | tasks |
 |---|---|---|
@@ -72,7 +73,8 @@ without the seven columns of states |
 | `ETTm1`, `ETTh1`, `ETTh2` | zhouhaoyi/ETDataset | GIFT-Eval: ETTm1, in quarter hours and as \
 means of hours, full days and full weeks (ending on Thursday). fev-bench: ETTh1 and ETTh2, in \
 hours and as means of days and of weeks (ending on Sunday), without the first and the last |
-| `panels/car_parts`, `panels/covid_deaths` | Monash repository | months; days |
+| `panels/car_parts`, `panels/covid_deaths` | Monash repository | `car_parts`: months; \
+`covid_deaths`: days |
 
 Each file is a CSV whose first column is the time. All except `ETTh1` and `ETTh2` are compressed \
 by gzip. Panels have the columns `series`, `t` and `y`. Tasks, horizons and numbers of windows are \
@@ -197,8 +199,8 @@ def _standing(board: str, ranked: pd.DataFrame, n_tasks: int) -> str:
         better = ranked[ranked[error] < ranked.loc[OURS, error]]
         n_trained = int((better["kind"] != KINDS["pretrained"]).sum())
         places.append(
-            f"{len(better)} of the {len(ranked) - 1} other models have a lower {name}; "
-            f"{_how_many_trained(n_trained)}."
+            f"{len(better)} of the {len(ranked) - 1} other models have a lower {name} than "
+            f"skinformer; {_how_many_trained(n_trained)}."
         )
     lost = ranked.loc[RIVAL, "lost"]
     places.append(
@@ -218,7 +220,7 @@ def _how_many_trained(number: int) -> str:
 def _board_table(board: str, ranked: pd.DataFrame, n_tasks: int) -> list[str]:
     """Return the models, the best first, with geometric means over the tasks."""
     lines = [
-        f"| model | kind | MASE | {LOSSES[board]} | skinformer is better on |",
+        f"| model | kind | MASE | {LOSSES[board]} | skinformer has the lower MASE on |",
         "|---|---|---|---|---|",
     ]
     for model, row in ranked.iterrows():
@@ -243,11 +245,15 @@ def _losses(board: str, ratios: pd.DataFrame, run: list[str]) -> str:
         far = behind[behind > FAR].sort_values(ascending=False)
         tasks = [f"`{task}` ({share:.0%})" for task, share in far.items()]
         said.append(
-            f"{name} is more than {FAR:.0%} above {RIVAL}'s on {', '.join(tasks) or 'no task'}."
+            f"skinformer's {name} is more than {FAR:.0%} above that of {RIVAL} on "
+            f"{', '.join(tasks) or 'no task'}."
         )
         above = [f"`{task}`" for task in errors.index[errors[OURS] > 1]]
         if above:
-            said.append(f"{name} is above the seasonal naive's on {', '.join(above)}.")
+            said.append(
+                f"Its {name} is above that of the seasonal naive forecast on "
+                f"{', '.join(above)}."
+            )
     return " ".join(said)
 
 
