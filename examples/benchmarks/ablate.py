@@ -123,9 +123,7 @@ RULES = (
     ),
     Rule("profiles follow their time", "classical.candidates", "_AROUND", 1.0),
     Rule("a series begins at its launch", "classical.fit", "begun", _first_known),
-    Rule(
-        "ridges shared by a panel", "classical.fit", "_shared_ridges", _without_ridges
-    ),
+    Rule("ridges shared by a panel", "classical.fit", "fit_ridges", _without_ridges),
     Rule("few windows count less", "judging.weights", "prior_of_windows", _no_effect),
     Rule(
         "maps that turn with the day",

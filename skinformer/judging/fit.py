@@ -28,7 +28,7 @@ from skinformer.judging import weights as weighing
 from skinformer.judging.classes import weigh_classes
 from skinformer.judging.costs import REFITS, words_of_cuts
 from skinformer.judging.cutoffs import cut_last_rows, series_origins
-from skinformer.judging.leaderboard import Standings
+from skinformer.judging.leaderboard import NOTHING_COMPARES, Standings
 from skinformer.judging.plan import Plan, Scheme, choose_scheme, margin_of, plan_trees
 from skinformer.judging.proof import Proof
 from skinformer.judging.trial import NetworkTrial
@@ -205,8 +205,11 @@ class EnsembleFit:
         self.rows = replace(self.rows, scaler=scaler)
         ensemble = self._weigh_and_refit()
         self.budget.done(REFITS)
+        reasons = self.plan.reasons
+        if self.scheme is Scheme.ONE_ALONE:
+            reasons = dict.fromkeys(self.settings.members, NOTHING_COMPARES) | reasons
         standings = Standings.of(
-            self.plan.reasons, self.proof, ensemble, words_of_cuts(self.budget)
+            reasons, self.proof, ensemble, words_of_cuts(self.budget)
         )
         return ensemble, standings
 

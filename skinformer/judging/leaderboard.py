@@ -15,6 +15,9 @@ from skinformer.timeline.arrays import Float32Array, Float64Array
 #: The row of all members together.
 JOINT = "joint forecast"
 
+#: Why a member takes no part that nothing has compared with others.
+NOTHING_COMPARES = "there are no validation rows to compare it with others"
+
 
 @dataclass(frozen=True)
 class Standings:
@@ -133,7 +136,7 @@ class Standings:
         if name in self.reasons:
             return self.reasons[str(name)]
         if name not in self.errors:
-            return "there are no validation rows to compare it with others"
+            return NOTHING_COMPARES
         reason = "other members have smaller errors at the cut-offs"
         return f"{reason}; {cut}" if cut else reason
 

@@ -86,7 +86,7 @@ def plan_members(settings: FitSettings, table: Table) -> Plan:
     lengths = np.diff(table.first_row)
     n_rows = int(np.median(lengths))
     is_panel = len(lengths) > 1
-    # A regressor of the user's always takes part.
+    # A regressor of the user's takes part wherever members are compared.
     if isinstance(members.get(TREES), str) and table.first_row[-1] < _ROWS_OF_TREES:
         plan = plan.without(f"fewer than {_ROWS_OF_TREES:,} rows", TREES)
     if not is_panel:
@@ -159,7 +159,7 @@ def plan_trees(
     is_complete: whether the split has all stretches. What few long forecasts say of a level holds
     for their season alone, and cost 26 % on ETTh1, 336 steps ahead (notes/drivers.md).
 
-    A regressor of the user's always takes part.
+    A regressor of the user's takes part wherever members are compared.
     """
     sees_more = has_known or not isinstance(plan.settings.members.get(TREES), str)
     if sees_more or (last_value <= _WALK and is_complete):

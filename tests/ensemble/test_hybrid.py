@@ -156,7 +156,7 @@ class Held:
         weight = torch.ones_like(target) if weight is None else weight
         parts = (torch.split(a, batch_size) for a in (inputs, target, weight))
         self.batch_size, self.steps = batch_size, np.arange(n)
-        self.source = SimpleNamespace(pred_len=target.shape[1])
+        self.source = SimpleNamespace(sizes=SimpleNamespace(pred_len=target.shape[1]))
         self.batches = [
             Batch((x, torch.zeros(len(x), 3, 1)), y, w)
             for x, y, w in zip(*parts, strict=True)

@@ -194,3 +194,16 @@ def test_ridges_of_a_long_table_have_an_error_where_nothing_challenges_them(memb
     board = InformerRegressor("y", **options).fit(hours(400)).leaderboard()
     assert 0.1 < board.loc["ridges", "error"] < 1.0
     assert board.loc["joint forecast", "error"] <= board.loc["ridges", "error"] * 1.05
+
+
+def test_members_that_nothing_compares_have_a_row_and_a_reason():
+    """Short series have enough rows for trees together, and no validation rows to judge them by."""
+    index = pd.date_range("2020-01-01", periods=36, freq="MS")
+    walks = np.random.default_rng(0).normal(0, 1, (50, 36)).cumsum(axis=1) + 20
+    parts = {shop: pd.DataFrame({"y": walk}, index) for shop, walk in enumerate(walks)}
+    panel = pd.concat(parts, names=["shop", "time"])
+    options = with_parts(**P, members=["classical", "ridges", "trees"])
+    board = InformerRegressor("y", **options).fit(panel).leaderboard()
+    assert board["weight"].idxmax() == "classical"
+    assert not board.loc["trees", "takes_part"]
+    assert "no validation rows" in board.loc["trees", "reason"]
