@@ -82,7 +82,7 @@ def is_frame(X: Any) -> bool:
 
 def column_names(X: Any) -> list[Any]:
     """Return the names of the columns of a frame."""
-    frame = _of_narwhals(X) if is_foreign(X) else None
+    frame: Any = _of_narwhals(X) if is_foreign(X) else None
     if hasattr(frame, "collect_schema"):
         return list(frame.collect_schema())
     return list(to_pandas(X).columns)
