@@ -208,6 +208,9 @@ class EnsembleFit:
         reasons = self.plan.reasons
         if self.scheme is Scheme.ONE_ALONE:
             reasons = dict.fromkeys(self.settings.members, NOTHING_COMPARES) | reasons
+        # The network is there, untrained, where the user did not name it.
+        if NETWORK in ensemble.members and NETWORK not in self.settings.members:
+            reasons = {NETWORK: "it is not in members"} | reasons
         standings = Standings.of(
             reasons, self.proof, ensemble, words_of_cuts(self.budget)
         )

@@ -62,6 +62,13 @@ def test_rows_are_the_joint_forecast_those_that_take_part_and_the_others(of_pane
     assert (members["reason"] == "").tolist() == members["takes_part"].tolist()
 
 
+@pytest.mark.parametrize("members", [["ridges"], ["classical"]])
+def test_a_network_that_was_not_asked_for_is_told_so(members):
+    """It said that there were no validation rows, where there were."""
+    model = InformerRegressor("y", **with_parts(**P, members=members)).fit(hours(300))
+    assert model.leaderboard().loc["network", "reason"] == "it is not in members"
+
+
 def test_errors_are_those_of_forecasts_behind_the_cut_off(of_panel, panel):
     """All weights of a fit that is not refitted are those of its proof: it can be done again."""
     options = with_parts(**P, members=["ridges", "classical"], early_stopping=True)
