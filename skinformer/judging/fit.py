@@ -256,13 +256,16 @@ class EnsembleFit:
         base, share, temperature = weigh_classes(
             self.network, self.class_fit, windows, self.rows, self.settings
         )
+        reasons = {}
         if len(windows) and share == 0.0 and NETWORK in self.settings.members:
-            reason = (
+            reasons[NETWORK] = (
                 "it does not lower the log loss in all periods of the validation rows"
             )
-            self.plan = replace(
-                self.plan, reasons=self.plan.reasons | {NETWORK: reason}
+        if base is not None and share == 1.0:
+            reasons[Classes.name] = (
+                "the log loss on the validation rows is lowest by the network alone"
             )
+        self.plan = replace(self.plan, reasons=self.plan.reasons | reasons)
         others: list[Member] = [] if base is None else [base]
         ensemble = self._ensemble_of(others, {Classes.name: 1 - share, NETWORK: share})
         return replace(ensemble, temperature=temperature)

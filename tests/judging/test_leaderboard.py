@@ -14,6 +14,7 @@ from skinformer import InformerClassifier, InformerRegressor
 from skinformer.display import WeightsDisplay
 from skinformer.ensemble.ensemble import Ensemble
 from skinformer.intervals.errors import forecast_windows
+from skinformer.judging.classes import weigh_classes
 from skinformer.judging.leaderboard import Standings
 from skinformer.judging.proof import Proof
 
@@ -67,6 +68,21 @@ def test_a_network_that_was_not_asked_for_is_told_so(members):
     """It said that there were no validation rows, where there were."""
     model = InformerRegressor("y", **with_parts(**P, members=members)).fit(hours(300))
     assert model.leaderboard().loc["network", "reason"] == "it is not in members"
+
+
+def test_classes_without_a_weight_beside_the_network_say_why(monkeypatch):
+    """They said that there were no validation rows, where the network had all weight by these."""
+
+    def weigh_network_alone(*given):
+        base, _, temperature = weigh_classes(*given)
+        return base, 1.0, temperature
+
+    monkeypatch.setattr("skinformer.judging.fit.weigh_classes", weigh_network_alone)
+    rows = hours(100)
+    rows["y"] = np.where(rows["y"] > 10, "up", "down")
+    board = InformerClassifier("y", **with_parts(**P)).fit(rows).leaderboard()
+    reason = "the log loss on the validation rows is lowest by the network alone"
+    assert board.loc["classes", "reason"] == reason
 
 
 def test_errors_are_those_of_forecasts_behind_the_cut_off(of_panel, panel):
