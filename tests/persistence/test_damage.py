@@ -22,7 +22,7 @@ from skinformer.persistence.container import (
     write_content,
 )
 
-GOLDEN = Path(__file__).parent.parent / "data" / "model-12.skinformer"
+GOLDEN = Path(__file__).parent.parent / "data" / "model-13.skinformer"
 RAW = GOLDEN.read_bytes()
 
 
@@ -121,6 +121,13 @@ def test_a_later_format_is_refused(refusal, damaged):
     assert f"its format is {later}, and this version reads {FORMAT}" in refusal(
         damaged.rebuilt(header, body)
     )
+
+
+def test_the_page_on_files_names_the_version_of_the_format():
+    """Whoever reads files by another library goes by it."""
+    page = Path(__file__).parents[2] / "docs" / "files.md"
+    row = f"| `version` | the version of the format, {FORMAT} |"
+    assert row in page.read_text("utf-8").splitlines()
 
 
 def test_a_missing_file_is_the_systems_own_error(tmp_path):
