@@ -12,9 +12,12 @@ from sklearn.linear_model import Ridge
 
 from skinformer import InformerClassifier, InformerRegressor, load
 from skinformer.budget import LEAST, Budget, Cost, Share, current_share, running
+from skinformer.classical.fit import ends_of_ridges
+from skinformer.classical.judging import origin_distances
+from skinformer.classical.ridges import MOST_WINDOWS
 from skinformer.ensemble.names import NETWORK
 from skinformer.estimators.fitting import Fit
-from skinformer.judging.costs import REFITS
+from skinformer.judging.costs import REFITS, _classical, _Workload
 from skinformer.threads import limited
 from skinformer.training.trainer import _OngoingFit as NetworkFit
 
@@ -44,6 +47,27 @@ def planned(costs, seconds=10.0, clock=None):
     budget = Budget(seconds, clock=clock or Clock(), slowness=1.0)
     budget.plan(costs)
     return budget
+
+
+def test_ridges_that_series_share_cost_as_many_fits_as_are_made():
+    """Panels of long series fit them for several origins at once, and once to all rows."""
+    sizes = _Workload(
+        n_rows=36_000,
+        n_series=40,
+        rows=900,
+        n_targets=1,
+        n_columns=1,
+        n_known=0,
+        seq_len=168,
+        pred_len=14,
+        n_windows=28_760,
+    )
+    n_fits = len({*ends_of_ridges(origin_distances(14, 40), 900 // 20).values()})
+    of_fit = 2.5e-7 * MOST_WINDOWS * 168
+    cost = _classical(sizes)
+    others = _classical(sizes._replace(seq_len=0))
+    of_ridges = cost.fixed + cost.variable - others.fixed - others.variable
+    assert of_ridges == pytest.approx((n_fits + 1) * of_fit)
 
 
 def test_all_parts_are_cut_alike_before_one_is_left_out():

@@ -269,7 +269,7 @@ def _judge_at_origins(judged: _JudgedRows, errors: ErrorAccumulator) -> None:
     distances = origin_distances(judged.sizes.pred_len, len(judged.end))
     distances = distances[: share.of(len(distances), least=3)]
     last = judged.end_before_rest(distances[-1])
-    ends = _ends_of_ridges(distances, judged.rows_that_ridges_may_miss())
+    ends = ends_of_ridges(distances, judged.rows_that_ridges_may_miss())
     end = None
     for n_judged, distance in enumerate(distances):
         if n_judged > 0 and share.must_stop():
@@ -410,12 +410,12 @@ class _JudgedRows:
         return Past(values, wall)
 
 
-def _ends_of_ridges(distances: list[int], n_missed: int) -> dict[int, int]:
+def ends_of_ridges(distances: list[int], n_missed: int) -> dict[int, int]:
     """Return for each distance of an origin the one, as far or farther, where its ridges end.
 
     n_missed: rows between both, at most.
 
-    >>> _ends_of_ridges([4, 8, 12], 5)
+    >>> ends_of_ridges([4, 8, 12], 5)
     {12: 12, 8: 12, 4: 4}
     """
     ends: dict[int, int] = {}

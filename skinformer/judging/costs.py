@@ -12,6 +12,9 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from skinformer.budget import Budget, Cost
+from skinformer.classical.fit import ends_of_ridges
+from skinformer.classical.judging import origin_distances
+from skinformer.classical.ridges import MOST_WINDOWS
 from skinformer.ensemble.classes import Classes
 from skinformer.ensemble.classical import MOST_ROWS
 from skinformer.ensemble.names import CLASSICAL, NETWORK, RIDGES, TREES
@@ -171,19 +174,23 @@ def _trees(sizes: _Workload) -> Cost:
 def _classical(sizes: _Workload) -> Cost:
     """Forecast each target of each series by all candidates, at origins and at cut-offs."""
     n_single = sizes.n_series * sizes.n_targets
-    n_origins = min(max(10_000 // n_single, 8), 24)
+    distances = origin_distances(sizes.pred_len, n_single)
     n_cutoffs = cut_offs_of_each(sizes.n_series)
     rows = min(sizes.rows, MOST_ROWS)
     of_window = 1e-4 + 1.2e-6 * rows + 4e-6 * sizes.pred_len
     of_origin = 0.005 + of_window * n_single
-    if n_single > 1:  # ridges that series share are fitted before each
-        n_windows = min(sizes.n_windows * sizes.n_targets, 8192)
-        of_origin += 2.5e-7 * n_windows * sizes.seq_len
-    # Three origins at least, and the fit behind them.
-    n_least = 4
+    of_last_fit = of_origin
+    if n_single > 1:  # ridges that series share are fitted before some
+        n_windows = sizes.n_windows * sizes.n_targets
+        of_ridges = 2.5e-7 * min(n_windows, MOST_WINDOWS) * sizes.seq_len
+        n_missed = sizes.rows // 20 if n_windows > MOST_WINDOWS else 0
+        ends = ends_of_ridges(distances, n_missed)
+        of_last_fit += of_ridges
+        of_origin += of_ridges * len({*ends.values()}) / len(distances)
+    n_least = 3  # origins, and the fit behind them
     return Cost(
-        0.05 + n_least * of_origin,
-        (n_origins - n_least) * of_origin + n_cutoffs * of_window * n_single,
+        0.05 + n_least * of_origin + of_last_fit,
+        (len(distances) - n_least) * of_origin + n_cutoffs * of_window * n_single,
     )
 
 
