@@ -180,13 +180,18 @@ class Budget:
 
     @property
     def seconds_ahead(self) -> float | None:
-        """The seconds that the rest of the fit likely takes; None before there is a plan."""
+        """The seconds that the rest of the fit likely takes.
+
+        None before there is a plan, and where the last part takes longer than planned.
+        """
         if not self._is_planned:
             return None
         effort = self.effort
         ahead = sum(cost.at(effort) for cost in self._fitting_in()[0].values())
         speed = self._speed_of_parts
         running = speed * self._running_cost - (self._clock() - self._running_since)
+        if running <= 0 and not ahead:
+            return None
         return speed * ahead + max(running, 0.0)
 
     @property

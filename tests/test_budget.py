@@ -172,6 +172,20 @@ def test_a_part_may_end_while_another_thread_adds_up_what_is_ahead(monkeypatch):
     assert budget.seconds_ahead == pytest.approx(2.0)
 
 
+def test_no_time_left_is_told_where_the_last_part_takes_longer_than_planned():
+    """It said for many seconds that about 0 s were left."""
+    clock = Clock()
+    budget = planned({"a": Cost(1.0), "b": Cost(2.0)}, None, clock)
+    with budget.part("a"):
+        clock.now += 3
+        assert budget.seconds_ahead == pytest.approx(2.0)
+    with budget.part("b"):
+        clock.now += 1
+        assert budget.seconds_ahead > 0
+        clock.now += 9
+        assert budget.seconds_ahead is None
+
+
 def test_a_part_is_done_again_if_its_seconds_are_left():
     clock = Clock()
     budget = planned({"a": Cost(1.0), "b": Cost(1.0)}, 10.0, clock)
@@ -362,7 +376,7 @@ def test_refits_are_not_ahead_when_a_fit_is_done(kind):
         df["y"] = np.where(df["y"] > 10, "high", "low")
         members = ["classes"]
     _, budget = fitted(df, 1e4, Clock(tick=1e-4), kind=kind, members=members)
-    assert budget.seconds_ahead == 0
+    assert not budget.seconds_ahead
 
 
 def test_seconds_of_refits_of_a_panel_are_kept_while_the_network_is_trained(
