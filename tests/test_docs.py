@@ -166,7 +166,9 @@ def test_the_rows_that_members_need_are_those_of_the_guide(
 
 def test_trees_count_the_rows_of_all_series_of_a_panel():
     """As the guide says of its second column."""
-    pattern = r"\| trees \| .* \| ([\d,]+) rows in all series together, and 2\.5 windows \|"
+    pattern = (
+        r"\| trees \| .* \| ([\d,]+) rows in all series together, and 2\.5 windows \|"
+    )
     [number] = re.findall(pattern, TEXTS["members.md"])
     n_rows = int(number.replace(",", "")) // 10
     assert "trees" not in members_of(n_rows - 1, 10)
