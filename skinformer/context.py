@@ -10,7 +10,7 @@ _Value = TypeVar("_Value")
 
 @contextmanager
 def holding(variable: ContextVar[_Value], value: _Value) -> Iterator[_Value]:
-    """Give a variable a value inside, and afterwards what it had before.
+    """Set a variable inside of the block, and set it back behind it.
 
     >>> depth = ContextVar("depth", default=0)
     >>> with holding(depth, 1):

@@ -6,7 +6,9 @@ from skinformer import InformerRegressor
 from skinformer.ensemble.head import PointHead
 from skinformer.ensemble.names import NETWORK, RIDGES
 from skinformer.estimators.settings import read_settings
+from skinformer.judging import costs as costs_of_fits
 from skinformer.judging.costs import fit_costs
+from skinformer.rolling.missing_runs import CHAIN_OF_GAPS
 from skinformer.timeline.clock import RowClock
 from skinformer.timeline.timeline import Table
 
@@ -35,3 +37,8 @@ def test_the_network_is_dear_where_many_windows_judge_it():
     few, many = (costs(n_rows=n_rows)[NETWORK] for n_rows in (15_000, 60_000))
     assert many.at(0.0) > 2 * few.at(0.0)
     assert many.at(1.0) < 2 * few.at(1.0)
+
+
+def test_gaps_cost_as_many_turns_as_filling_takes():
+    """Neither room may import the other: what is planned follows what is done by this test."""
+    assert costs_of_fits._TURNS_OF_GAPS == CHAIN_OF_GAPS
