@@ -193,8 +193,13 @@ def _by_changes(totals: Past, seasons: Seasons, *, of_mean: bool) -> Float64Arra
 def _on_values(past: Past, seasons: Seasons, *, of_mean: bool) -> Named:
     """Forecast by what repeats rows, then by levels and trends."""
     n_recent = max(2 * shortest(seasons), 6)
+    n_longer = max(2 * n_recent, past.horizon)
     levels = {"last": past.last_value}
-    rows = {"": past.values, "recent ": past.recent_values(n_recent)}
+    rows = {
+        "": past.values,
+        "longer ": past.recent_values(n_longer),
+        "recent ": past.recent_values(n_recent),
+    }
     for prefix, values in rows.items():
         levels[f"{prefix}mean"] = np.nanmean(values, axis=1)
         if not of_mean:

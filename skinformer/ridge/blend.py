@@ -1,5 +1,7 @@
 """How much each candidate counts, from its errors on several stretches of time."""
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 from scipy.optimize import minimize
 
@@ -7,6 +9,31 @@ from skinformer.selection import softmax
 from skinformer.timeline.arrays import Float64Array, IntArray
 
 _FLOOR = 1e-9  # of squared errors: those of a constant series are 0
+
+
+def errors_by_target(stretches: list[Float64Array]) -> Iterator[list[Float64Array]]:
+    """Return what chooses the blend of each target: its own errors and those of all, half and half.
+
+    What is exact for one column, the hours of daylight, is far off for another, the wind. Of one
+    column alone little is known.
+
+    stretches: of each stretch of time, mean products of errors with errors of each target,
+    (n_targets, n_forecasts, n_forecasts).
+
+    Returned are those of each target in turn, (n_forecasts, n_forecasts) on each stretch, in units
+    of the least mean error.
+    """
+    of_all = _in_least_errors([products.sum(axis=0) for products in stretches])
+    for own in zip(*stretches, strict=True):
+        of_target = _in_least_errors(own)
+        yield [(one + other) / 2 for one, other in zip(of_target, of_all, strict=True)]
+
+
+def _in_least_errors(stretches: Sequence[Float64Array]) -> list[Float64Array]:
+    """Divide errors by the least mean error of a forecast over all stretches."""
+    errors = np.mean([np.diag(products) for products in stretches], axis=0)
+    unit = errors.min() + _FLOOR
+    return [products / unit for products in stretches]
 
 
 def choose_strengths(stretches: list[Float64Array], n_strengths: int) -> IntArray:

@@ -12,7 +12,12 @@ import numpy as np
 
 from skinformer.algebra import product
 from skinformer.budget import current_share
-from skinformer.ridge.blend import choose_strengths, choose_weights, mixed_errors
+from skinformer.ridge.blend import (
+    choose_strengths,
+    choose_weights,
+    errors_by_target,
+    mixed_errors,
+)
 from skinformer.ridge.calendar import Effect, with_year
 from skinformer.ridge.candidates import Candidate, Competition
 from skinformer.ridge.linear_fit import LinearFit, LinearFits, is_near
@@ -37,7 +42,8 @@ _LEAST_GAIN = 0.01
 class _Trial(NamedTuple):
     """Candidates that have learnt all windows before the split, and what they forecast before.
 
-    stretches: errors on each stretch of time, by what had learnt the windows before it.
+    stretches: errors on each stretch of time, by what had learnt the windows before it: of each
+    target that has maps of its own, or of all together, (n_groups, n_forecasts, n_forecasts).
     of_split: those on the validation split.
     noise: how much of a relative error is chance.
     """
@@ -49,7 +55,11 @@ class _Trial(NamedTuple):
 
 
 class _Choice(NamedTuple):
-    """Each candidate's weight, and the number of its forecast by the strength that it has."""
+    """Each candidate's weight, and the number of its forecast by the strength that it has.
+
+    weights, chosen: (n_groups, n_candidates), of each target that has maps of its own, or of all
+    together.
+    """
 
     weights: Float64Array
     chosen: IntArray
@@ -203,7 +213,7 @@ def _log_errors(
     trial = _try_candidates(problem, windows, None, alone=alone)
     if not trial.stretches:
         return np.array([np.nan])
-    return np.log(mixed_errors(trial.stretches, *_weigh(trial)))
+    return np.log(_mixed_errors(trial.stretches, _weigh(trial)))
 
 
 def _try_candidates(
@@ -396,13 +406,16 @@ def _compare(competition: Competition, origins: IntArray) -> list[Float64Array]:
     n_most = min(max(1_000_000 // n_outputs, 32), 256)
     origins = origins[spread_places(len(origins), n_most)]
     ridges = {c: equations.decomposed() for c, equations in competition.equations()}
-    products = np.zeros((n_forecasts, n_forecasts))
+    n_groups = len(competition.columns.gram)
+    products = np.zeros((n_groups, n_forecasts, n_forecasts))
     total = 0.0
     for windows in gather(
         problem, origins, max(1, 16_000_000 // (n_forecasts * n_outputs))
     ):
         errors = _weighted_errors(competition, ridges, windows)
-        products += product(errors, errors.T)
+        of_groups = errors.reshape(n_forecasts, -1, n_groups).transpose(2, 0, 1)
+        of_groups = np.ascontiguousarray(of_groups)
+        products += product(of_groups, of_groups.swapaxes(1, 2))
         total += windows.weight.sum()
     return [products / total] if total else []
 
@@ -431,12 +444,27 @@ def _weigh(trial: _Trial) -> _Choice:
     candidates = trial.competition.candidates
     first = np.arange(len(candidates)) * len(STRENGTHS)
     if not trial.stretches:
-        return _Choice(np.eye(len(candidates))[0], first)
-    chosen = first + choose_strengths(trial.stretches, len(STRENGTHS))
+        return _Choice(np.eye(len(candidates))[:1], first[None])
     margins = np.array([candidate.margin for candidate in candidates])
     # Whatever has to be learnt may have been lucky, the more so the shorter the stretches are.
     margins[1:] += trial.noise
-    return _Choice(choose_weights(trial.stretches, chosen, margins=margins), chosen)
+    weights, chosen = [], []
+    for stretches in errors_by_target(trial.stretches):
+        by_strength = first + choose_strengths(stretches, len(STRENGTHS))
+        chosen.append(by_strength)
+        weights.append(choose_weights(stretches, by_strength, margins=margins))
+    return _Choice(np.stack(weights), np.stack(chosen))
+
+
+def _mixed_errors(stretches: list[Float64Array], choice: _Choice) -> Float64Array:
+    """Return the mean squared error of the targets' blends on each stretch."""
+    of_groups = [
+        mixed_errors(list(own), weights, chosen)
+        for own, weights, chosen in zip(
+            np.stack(stretches, axis=1), *choice, strict=True
+        )
+    ]
+    return np.sum(of_groups, axis=0)
 
 
 def _blend(competition: Competition, choice: _Choice) -> LinearFit:
@@ -445,15 +473,20 @@ def _blend(competition: Competition, choice: _Choice) -> LinearFit:
     mixed = np.zeros_like(competition.mixed.cross)
     strengths = np.array(STRENGTHS)[choice.chosen % len(STRENGTHS)]
     # The first candidate, the last value, has no map.
-    for (candidate, equations), weight, strength in zip(
-        competition.equations(), choice.weights[1:], strengths[1:], strict=True
+    for (candidate, equations), weights, strength in zip(
+        competition.equations(), choice.weights.T[1:], strengths.T[1:], strict=True
     ):
-        if weight >= 1e-6:
-            whole = mixed if candidate.kind == "mixed" else own
-            used = competition.features(candidate)
-            whole[:, used] += weight * equations.solve(strength)
+        used = competition.features(candidate)
+        for each in np.unique(strength[weights >= 1e-6]):
+            maps = equations.solve(each)
+            share = np.where(strength == each, weights, 0.0)
+            if candidate.kind == "mixed":
+                # Outputs are the targets at the first step, at the second, and so on.
+                mixed[:, used] += np.resize(share, maps.shape[2]) * maps
+            else:
+                own[:, used] += share[:, None, None] * maps
     names = map(str, competition.candidates)
-    rounded = choice.weights.round(4).tolist()
+    rounded = choice.weights.mean(axis=0).round(4).tolist()
     return LinearFit(
         own.astype(np.float32),
         mixed[0].astype(np.float32),

@@ -48,7 +48,7 @@ class LinearFit:
     mixed_len: rows that `mixed` looks at.
     effect: (n_known, n_targets), what columns known ahead do to the targets of their own row,
     whatever the time; it is taken off the window and added to the forecast.
-    blend: weight of each candidate.
+    blend: weight of each candidate, the mean of all targets.
     calendar: what calendar and columns known ahead do, in place of `effect`.
     phases: what is added to the forecast by the time of the day.
     roots: targets whose square roots all of this is about; None where there are none.

@@ -53,6 +53,14 @@ def test_what_is_recent_are_six_known_rows_or_two_seasons():
         np.testing.assert_allclose(got["recent median"], median)
 
 
+def test_a_longer_past_is_four_seasons_or_a_horizon():
+    rows = np.arange(60.0) ** 2
+    for seasons, horizon, n in (((4,), 3, 16), ((), 3, 12), ((4,), 20, 20)):
+        got = forecasts(rows, seasons, horizon=horizon)
+        np.testing.assert_allclose(got["longer mean"], rows[-n:].mean())
+        np.testing.assert_allclose(got["longer median"], np.median(rows[-n:]))
+
+
 @pytest.mark.parametrize("where", [None, *GAPS])
 def test_a_line_goes_on_through_gaps(where):
     rows, expected = 5 + 2 * np.arange(100.0), 205 + 2 * np.arange(6.0)
@@ -266,7 +274,7 @@ def test_names_are_distinct_and_the_first_is_the_last_value(seasons, of_mean):
 def test_means_have_no_medians_and_raise_logarithms():
     rows = np.exp(np.random.default_rng(0).normal(0, 0.5, size=(3, 60)))
     medians, means = forecasts(rows), forecasts(rows, of_mean=True)
-    assert set(medians) - set(means) == {"median", "recent median"}
+    assert set(medians) - set(means) == {"median", "longer median", "recent median"}
     shift = mean_log_shift(past_of(np.log(rows)), 4)
     assert shift.min() > 0.05
     for name, forecast in means.items():

@@ -5,7 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skinformer.ridge.blend import choose_strengths, choose_weights, mixed_errors
+from skinformer.ridge.blend import (
+    choose_strengths,
+    choose_weights,
+    errors_by_target,
+    mixed_errors,
+)
 
 N = 400
 
@@ -78,6 +83,23 @@ def test_each_candidate_gets_the_strength_of_the_least_mean_error():
     ]
     # Sums of squares: .50, .37, .82 of the first candidate, 1.28, 1.62, .90 of the second.
     np.testing.assert_array_equal(choose_strengths(stretches, 3), [1, 2])
+
+
+def test_half_of_what_judges_a_target_is_its_own():
+    """In units of the best forecast's mean error; a target of large errors decides no more."""
+    one = [np.diag([1.0, 4.0]), np.diag([3.0, 4.0])]
+    other = [np.diag([90.0, 10.0]), np.diag([70.0, 30.0])]
+    stretches = [np.stack(both) for both in zip(one, other, strict=True)]
+    found = [
+        [np.diag(errors).tolist() for errors in target]
+        for target in errors_by_target(stretches)
+    ]
+    # Least mean errors: 2 and 20, of both together 24.
+    expected = [
+        [[0.25 + 91 / 48, 1.0 + 14 / 48], [0.75 + 73 / 48, 1.0 + 34 / 48]],
+        [[2.25 + 91 / 48, 0.25 + 14 / 48], [1.75 + 73 / 48, 0.75 + 34 / 48]],
+    ]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
 
 
 @pytest.mark.slow
