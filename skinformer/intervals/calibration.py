@@ -31,6 +31,7 @@ from skinformer.intervals.features import (
     volatility,
 )
 from skinformer.intervals.forecaster import Intervals
+from skinformer.intervals.levels import level_shares
 from skinformer.intervals.residuals import Residuals, independent_errors
 from skinformer.intervals.runs import run_distance, trailing_origins, trailing_sizes
 from skinformer.intervals.spread import Spread, fit_spread, mean_of_known, mean_size
@@ -128,7 +129,10 @@ def calibrate(
         return None
     # 2. Their sizes by what is known at the origins, and the residuals in these.
     known = _KnownBefore.of(forecaster, origins, both.outputs, n)
-    spread, residuals = _fit_sizes(forecaster, windows, known.head(n), errors[:n])
+    points = forecaster.head.point(both.outputs[:n])
+    spread, residuals = _fit_sizes(
+        forecaster, windows, known.head(n), errors[:n], points
+    )
     found = Intervals(
         spread=spread,
         residuals=residuals,
@@ -225,8 +229,12 @@ def _fit_sizes(
     windows: CalibrationWindows,
     known: _KnownBefore,
     errors: Float64Array,
+    points: Float64Array,
 ) -> tuple[Spread, Residuals]:
-    """Fit the sizes of errors of windows, and keep a sample of these in sizes."""
+    """Fit the sizes of errors of windows, and keep a sample of these in sizes.
+
+    errors, points: (n, pred_len, n_targets), of forecasts, and these themselves.
+    """
     timeline = forecaster.history
     targets = open_targets(forecaster)
     # 1. Sizes, and errors in these.
@@ -241,9 +249,11 @@ def _fit_sizes(
         seasons=_seasons(timeline),
         n_windows=windows.n_apart,
     )
-    residuals = _sample(known.relative(spread, errors), windows, timeline)
+    residuals = _sample(known.relative(spread, errors), points, windows, timeline)
     # 2. Targets of which few errors are known.
-    return with_random_walk(spread, residuals, timeline, targets, errors)
+    spread, residuals = with_random_walk(spread, residuals, timeline, targets, errors)
+    # 3. How far errors depend on what is forecast.
+    return spread, replace(residuals, level_share=level_shares(residuals))
 
 
 def _without_standstill(
@@ -260,7 +270,10 @@ def _without_standstill(
 
 
 def _sample(
-    relative: Float64Array, windows: CalibrationWindows, timeline: Timeline
+    relative: Float64Array,
+    points: Float64Array,
+    windows: CalibrationWindows,
+    timeline: Timeline,
 ) -> Residuals:
     """Keep a sample of errors, divided by the sizes of those of the windows before them."""
     most_values = 2_000_000
@@ -277,6 +290,7 @@ def _sample(
         n_independent,
         timeline.series_of(origins),
         timeline.steps_of(origins),
+        points[kept].astype(np.float32),
     )
 
 

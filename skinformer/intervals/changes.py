@@ -78,7 +78,12 @@ def _with_walk_errors(residuals: Residuals, few: BoolArray) -> Residuals:
     errors = np.resize(residuals.errors, (n, *shape))
     errors[:, :, few] = np.resize(walk, (n, 1, 1))
     series = np.resize(residuals.series, n)
-    return replace(residuals, errors=errors, series=series, origins=np.arange(n))
+    points = residuals.points
+    if points is not None:
+        points = np.resize(points, (n, *shape))
+    return replace(
+        residuals, errors=errors, series=series, origins=np.arange(n), points=points
+    )
 
 
 def _moved_once(changes: Float64Array) -> BoolArray:

@@ -79,13 +79,17 @@ class Intervals:
         scaler: of the fit, and of series that it did not hold.
         series: that of each row.
         """
-        targets = scaler.targets
-        table = self.residuals.quantiles(levels)
-        if targets.is_decreasing.any():
-            mirrored = self.residuals.quantiles(1 - levels)
-            table = np.where(targets.is_decreasing, mirrored, table)
         rows = self._sized_rows(outputs, scaler, series)
-        return rows.around(rows.size * rows.residuals(table))
+        residuals = self._residuals(rows, levels)
+        is_decreasing = scaler.targets.is_decreasing
+        if is_decreasing.any():
+            mirrored = self._residuals(rows, 1 - levels)
+            residuals = np.where(is_decreasing, mirrored, residuals)
+        return rows.around(rows.size * residuals)
+
+    def _residuals(self, rows: SizedRows, levels: Float64Array) -> Float64Array:
+        """Return quantiles of residuals of rows, (n_levels, n, n_targets)."""
+        return self.residuals.quantiles_at(levels, rows.point, rows.ahead)
 
     def paths(
         self,
@@ -107,14 +111,14 @@ class Intervals:
         # The middles of equal shares.
         n_shares = 99
         shares = (np.arange(n_shares) + 0.5) / n_shares
-        table = self.residuals.quantiles(shares)
-        table = np.clip(table, -most_error, most_error)
         rows = self._sized_rows(outputs, scaler, series)
-        drawn = interpolate(table, shares, levels, rows.ahead)
+        residuals = self._residuals(rows, shares)
+        residuals = np.clip(residuals, -most_error, most_error)
+        drawn = interpolate(residuals, levels, rows.ahead)
         paths = rows.around_within_limits(drawn)
         if not head.of_mean:
             return paths
-        of_shares = rows.around_within_limits(rows.residuals(table))
+        of_shares = rows.around_within_limits(residuals)
         return rows.with_mean(paths, of_shares.mean(axis=2))
 
     def _sized_rows(

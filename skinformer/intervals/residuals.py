@@ -1,14 +1,21 @@
 """Quantiles from a sample of errors, each a whole forecast's."""
 
+from __future__ import annotations
+
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
 from skinformer.selection import shrinkage
-from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+
+#: Places among forecasts at which quantiles of errors are found.
+_N_PLACES = 8
+#: Errors around each of them that are enough.
+_ENOUGH = 200
 
 
 @dataclass(frozen=True)
@@ -18,12 +25,28 @@ class Residuals:
     errors: (n_windows, pred_len, n_targets), one forecast a row; NaN is unknown.
     n_windows: how many independent forecasts they amount to.
     series, origins: (n_windows,), the series of each forecast, and the step at which it begins.
+    points: (n_windows, pred_len, n_targets), the forecasts, standardised; None if not kept.
+    level_share: (n_targets,), how far errors of forecasts alike are believed beside those of all,
+    see `level_shares`.
     """
 
     errors: Float32Array
     n_windows: float
     series: IntArray
     origins: IntArray
+    points: Float32Array | None = None
+    level_share: Float64Array | None = None
+
+    def some(self, windows: BoolArray) -> Residuals:
+        """Keep some of the windows."""
+        points = None if self.points is None else self.points[windows]
+        return replace(
+            self,
+            errors=self.errors[windows],
+            series=self.series[windows],
+            origins=self.origins[windows],
+            points=points,
+        )
 
     @property
     def filled(self) -> Float32Array:
@@ -44,29 +67,89 @@ class Residuals:
         known no better. Nor is their median, which is shrunk to 0: what moved all series of a panel
         one way will move them another.
         """
-        prior = 30.0  # independent forecasts that stand for a median of 0
         _, pred_len, n_targets = self.errors.shape
         requested = np.append(levels, 0.5)
         found = np.empty((len(requested), pred_len, n_targets))
         for step, target in np.ndindex(pred_len, n_targets):
             known = self.known_near(step, target)
             found[:, step, target] = np.quantile(known, requested, method="weibull")
+        return self._spread_out(found, levels)
+
+    def _spread_out(self, found: Float64Array, levels: Float64Array) -> Float64Array:
+        """Shrink the median, the last of the quantiles, to 0, and move all others from it."""
+        prior = 30.0  # independent forecasts that stand for a median of 0
         median = found[-1]
-        widening = self._widening(levels)[:, None, None]
+        widening = self._widening(levels).reshape(-1, *[1] * median.ndim)
         spread = (found[:-1] - median) * widening
         return shrinkage(self.n_windows, prior) * median + spread
 
-    def near(self, errors: Float32Array, step: int) -> Float32Array:
+    def quantiles_at(
+        self, levels: Float64Array, points: Float64Array, ahead: IntArray
+    ) -> Float64Array:
+        """Return quantiles of forecasts, (n_levels, n, n_targets), by step and by level.
+
+        points: (n, n_targets), what is forecast, standardised.
+        ahead: (n, n_targets), the step of each.
+        """
+        found = np.take_along_axis(self.quantiles(levels), ahead[None], axis=1)
+        if self.level_share is None:
+            return found
+        requested = np.append(levels, 0.5)
+        # PERF: steps side by side, whose errors are the same but for a few, are one.
+        n_alike = self._steps_pooled(_N_PLACES * _ENOUGH)
+        middle = ahead // n_alike * n_alike + n_alike // 2
+        middle = np.minimum(middle, self.errors.shape[1] - 1)
+        for target in np.flatnonzero(self.level_share).tolist():
+            for step in np.unique(middle[:, target]).tolist():
+                rows = np.flatnonzero(middle[:, target] == step)
+                near = self.quantiles_near(
+                    requested, step, target, points[rows, target]
+                )
+                if near is not None:
+                    change = self._spread_out(near, levels) - found[:, rows, target]
+                    found[:, rows, target] += self.level_share[target] * change
+        return found
+
+    def quantiles_near(
+        self, levels: Float64Array, step: int, target: int, points: Float64Array
+    ) -> Float64Array | None:
+        """Return quantiles of errors of forecasts like others, (n_levels, n); None of few errors.
+
+        points: (n,), these others. Quantiles are found at some places among the forecasts, and
+        interpolated between two places.
+        """
+        least = 20  # errors at each place
+        n_enough = _N_PLACES * _ENOUGH
+        assert self.points is not None
+        # 1. Errors of the step and of those beside it, in the order of what was forecast.
+        errors = self.near(self.errors[..., [target]], step, n_enough).ravel()
+        forecasts = self.near(self.points[..., [target]], step, n_enough).ravel()
+        known = np.flatnonzero(~np.isnan(errors))
+        if len(known) < _N_PLACES * least:
+            return None
+        order = known[np.argsort(forecasts[known], kind="stable")]
+        # 2. As many of them around each place.
+        n_each = len(order) // _N_PLACES
+        around = order[: _N_PLACES * n_each].reshape(_N_PLACES, n_each)
+        place = np.median(forecasts[around].astype(np.float64), axis=1)
+        found = np.quantile(
+            errors[around].astype(np.float64), levels, axis=1, method="weibull"
+        )
+        return np.stack([np.interp(points, place, each) for each in found])
+
+    def near(self, errors: Float32Array, step: int, enough: int = 400) -> Float32Array:
         """Return the errors that quantiles of a step are taken from, (n_pooled, n_targets).
 
-        They are of the steps beside it, too, where windows are few.
+        They are of the steps beside it, too, where windows are fewer than enough.
         """
-        enough = 400  # errors
-        n_steps = math.ceil(enough / len(errors))
-        reach = n_steps // 2
+        reach = self._steps_pooled(enough) // 2
         first = max(step - reach, 0)
         near = errors[:, first : step + reach + 1]
         return near.reshape(-1, errors.shape[2])
+
+    def _steps_pooled(self, enough: int) -> int:
+        """Return of how many steps side by side there are so many errors."""
+        return math.ceil(enough / len(self.errors))
 
     def known_near(self, step: int, target: int) -> Float64Array:
         """Return the known errors near a step, else of all steps, else 0: (n_known,)."""

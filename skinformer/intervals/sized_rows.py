@@ -27,10 +27,6 @@ class SizedRows:
     scaler: Scaler
     series: IntArray
 
-    def residuals(self, table: Float64Array) -> Float64Array:
-        """Take residuals of rows, (n_each, n, n_targets), from those of all steps ahead."""
-        return np.take_along_axis(table, self.ahead[None], axis=1)
-
     def around(self, errors: Float64Array) -> Float64Array:
         """Add errors, (n_each, n, n_targets), in y's units: (n, n_targets, n_each)."""
         values = [
@@ -67,19 +63,17 @@ class SizedRows:
         return paths * ratio[..., None] + rest[..., None]
 
 
-def interpolate(
-    table: Float64Array, of_table: Float64Array, levels: Any, ahead: IntArray
-) -> Float64Array:
-    """Interpolate residuals of levels, (n_paths, n, n_targets), in a table of these.
+def interpolate(residuals: Float64Array, levels: Any, ahead: IntArray) -> Float64Array:
+    """Interpolate residuals of levels, (n_paths, n, n_targets).
 
-    table: (n_levels, pred_len, n_targets), residuals of some levels, `of_table`, ascending.
+    residuals: (n_shares, n, n_targets), those of each row at the middles of equal shares.
     levels: (n, n_paths, pred_len, n_targets).
     ahead: (n, n_targets), the step of each row.
     """
-    residuals = np.empty((levels.shape[1], *ahead.shape))
-    for step, target in np.ndindex(table.shape[1:]):
-        rows = np.flatnonzero(ahead[:, target] == step)
-        of_rows = levels[rows, :, step, target].T
-        known = table[:, step, target]
-        residuals[:, rows, target] = np.interp(of_rows, of_table, known)
-    return residuals
+    n_shares, n, n_targets = residuals.shape
+    row, target = np.ogrid[:n, :n_targets]
+    of_rows = np.moveaxis(levels[row, :, ahead, target], 2, 0)
+    place = np.clip(of_rows * n_shares - 0.5, 0.0, n_shares - 1.0)
+    below = np.minimum(place.astype(np.int64), n_shares - 2)
+    low, high = (np.take_along_axis(residuals, below + i, axis=0) for i in (0, 1))
+    return low + (place - below) * (high - low)
