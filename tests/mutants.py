@@ -541,12 +541,38 @@ INTERVALS = [
     Mutant(
         "few errors tell as much as many",
         "intervals/residuals.py",
-        "Residuals.quantiles",
+        "Residuals._spread_out",
         "(found[:-1] - median) * widening",
         "found[:-1] - median",
         (
             "intervals/test_residuals.py::test_few_forecasts_make_wider_ranges_by_students_law",
         ),
+    ),
+    Mutant(
+        "errors of forecasts alike are believed without a proof",
+        "intervals/levels.py",
+        "_best_share",
+        "relative.mean(axis=0).argmin()",
+        "relative.mean(axis=0).argmax()",
+        (
+            "intervals/test_levels.py::test_errors_that_go_by_the_level_are_told_from_those_that_do_not",
+        ),
+    ),
+    Mutant(
+        "blocks of time are judged by themselves",
+        "intervals/levels.py",
+        "_best_share",
+        "residuals.some(~is_inside)",
+        "residuals.some(is_inside)",
+        ("intervals/test_levels.py::test_noise_is_not_taken_for_a_level",),
+    ),
+    Mutant(
+        "a target's own errors choose nothing in its blend",
+        "ridge/blend.py",
+        "errors_by_target",
+        "_in_least_errors(own)",
+        "of_all",
+        ("ridge/test_fit.py::test_an_exact_column_is_exact_beside_noise",),
     ),
     Mutant(
         "errors on rows that were learnt count as they are",
@@ -560,8 +586,8 @@ INTERVALS = [
         "levels are turned round by a transformer that falls",
         "intervals/forecaster.py",
         "Intervals.quantiles",
-        "np.where(targets.is_decreasing, mirrored, table)",
-        "table",
+        "np.where(is_decreasing, mirrored, residuals)",
+        "residuals",
         (
             "intervals/test_ranges.py::test_a_transformer_that_falls_turns_no_level_round",
         ),

@@ -36,6 +36,13 @@ def test_errors_that_go_by_the_level_are_told_from_those_that_do_not():
     assert shares[1] < 0.4
 
 
+def test_noise_is_not_taken_for_a_level():
+    """A block that judged itself would find a level in few errors."""
+    rng = np.random.default_rng(0)
+    errors, points = rng.normal(size=(2, 60, 8, 6))
+    assert level_shares(sample(errors, points, 1e9)).mean() < 0.3
+
+
 def test_the_fewer_forecasts_there_are_the_less_they_say():
     errors, points = rain()
     many, some = (level_shares(sample(errors, points, n))[0] for n in (400.0, 30.0))
