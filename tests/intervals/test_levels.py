@@ -39,8 +39,8 @@ def test_errors_that_go_by_the_level_are_told_from_those_that_do_not():
 def test_noise_is_not_taken_for_a_level():
     """A block that judged itself would find a level in few errors."""
     rng = np.random.default_rng(0)
-    errors, points = rng.normal(size=(2, 60, 8, 6))
-    assert level_shares(sample(errors, points, 1e9)).mean() < 0.3
+    errors, points = rng.normal(size=(2, 160, 8, 6))
+    assert level_shares(sample(errors, points, 1e9)).mean() < 0.5
 
 
 def test_the_fewer_forecasts_there_are_the_less_they_say():
