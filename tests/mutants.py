@@ -561,9 +561,9 @@ INTERVALS = [
     Mutant(
         "blocks of time are judged by themselves",
         "intervals/levels.py",
-        "_best_share",
-        "residuals.some(~is_inside)",
-        "residuals.some(is_inside)",
+        "level_shares",
+        "residuals.some(block != number)",
+        "residuals.some(block == number)",
         ("intervals/test_levels.py::test_noise_is_not_taken_for_a_level",),
     ),
     Mutant(

@@ -250,10 +250,10 @@ def _fit_sizes(
         n_windows=windows.n_apart,
     )
     residuals = _sample(known.relative(spread, errors), points, windows, timeline)
-    # 2. Targets of which few errors are known.
-    spread, residuals = with_random_walk(spread, residuals, timeline, targets, errors)
-    # 3. How far errors depend on what is forecast.
-    return spread, replace(residuals, level_share=level_shares(residuals))
+    # 2. How far errors depend on what is forecast.
+    residuals = replace(residuals, level_share=level_shares(residuals))
+    # 3. Targets of which few errors are known.
+    return with_random_walk(spread, residuals, timeline, targets, errors)
 
 
 def _without_standstill(
@@ -291,6 +291,7 @@ def _sample(
         timeline.series_of(origins),
         timeline.steps_of(origins),
         points[kept].astype(np.float32),
+        level_share=np.zeros(points.shape[2]),
     )
 
 

@@ -78,11 +78,13 @@ def _with_walk_errors(residuals: Residuals, few: BoolArray) -> Residuals:
     errors = np.resize(residuals.errors, (n, *shape))
     errors[:, :, few] = np.resize(walk, (n, 1, 1))
     series = np.resize(residuals.series, n)
-    points = residuals.points
-    if points is not None:
-        points = np.resize(points, (n, *shape))
     return replace(
-        residuals, errors=errors, series=series, origins=np.arange(n), points=points
+        residuals,
+        errors=errors,
+        series=series,
+        origins=np.arange(n),
+        points=np.resize(residuals.points, (n, *shape)),
+        level_share=np.where(few, 0.0, residuals.level_share),
     )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from skinformer.intervals.residuals import Residuals
 from skinformer.selection import SHARES, shrinkage
-from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.arrays import Float64Array, IntArray
 
 #: Blocks of time, on each of which quantiles of the others are judged.
 _N_BLOCKS = 4
@@ -40,30 +40,34 @@ def level_shares(residuals: Residuals) -> Float64Array:
         fewer independent forecasts there are; 0 where these are fewer than two a block. Cost: some
         hundred sorts of 1,600 errors for each target.
     """
-    n_targets = residuals.errors.shape[2]
-    if residuals.n_windows < 2 * _N_BLOCKS:
+    n_windows, pred_len, n_targets = residuals.errors.shape
+    n_forecasts = min(residuals.n_windows, n_windows)
+    if n_forecasts < 2 * _N_BLOCKS:
         return np.zeros(n_targets)
+    steps = np.unique(np.linspace(0, pred_len - 1, _N_STEPS).astype(int)).tolist()
+    losses = np.zeros((_N_BLOCKS, n_targets, len(SHARES)))
     block = _blocks_of_time(residuals.origins)
-    best = [_best_share(residuals, target, block) for target in range(n_targets)]
-    return np.array(best) * shrinkage(residuals.n_windows, _PRIOR)
+    for number in range(_N_BLOCKS):
+        inside = residuals.some(block == number)
+        others = residuals.some(block != number)
+        for target in range(n_targets):
+            for step in steps:
+                losses[number, target] += _losses(inside, others, step, target)
+    best = [_best_share(losses[:, target]) for target in range(n_targets)]
+    return np.array(best) * shrinkage(n_forecasts, _PRIOR)
 
 
 def _blocks_of_time(origins: IntArray) -> IntArray:
-    """Return the number of the block of each window, as many windows in each: (n,)."""
-    rank = np.argsort(np.argsort(origins, kind="stable"))
-    return rank * _N_BLOCKS // len(origins)
+    """Return the number of the block of each window, as many moments in each: (n,)."""
+    moments, moment = np.unique(origins, return_inverse=True)
+    return moment * _N_BLOCKS // len(moments)
 
 
-def _best_share(residuals: Residuals, target: int, block: IntArray) -> float:
-    """Return the share of the least mean loss relative to that of none, one of `SHARES`."""
-    pred_len = residuals.errors.shape[1]
-    steps = np.unique(np.linspace(0, pred_len - 1, _N_STEPS).astype(int))
-    losses = np.zeros((_N_BLOCKS, len(SHARES)))
-    for number in range(_N_BLOCKS):
-        is_inside = block == number
-        others = residuals.some(~is_inside)
-        for step in steps:
-            losses[number] += _losses(residuals, others, is_inside, step, target)
+def _best_share(losses: Float64Array) -> float:
+    """Return the share of the least mean loss relative to that of none, one of `SHARES`.
+
+    losses: (n_blocks, n_shares), the first share being none.
+    """
     losses = losses[losses[:, 0] > 0]
     if not len(losses):
         return 0.0
@@ -72,25 +76,21 @@ def _best_share(residuals: Residuals, target: int, block: IntArray) -> float:
 
 
 def _losses(
-    residuals: Residuals,
-    others: Residuals,
-    is_inside: BoolArray,
-    step: int,
-    target: int,
+    inside: Residuals, others: Residuals, step: int, target: int
 ) -> Float64Array:
     """Return the quantile losses of windows by the errors of others, one of each share."""
-    assert residuals.points is not None
-    errors = residuals.errors[is_inside, step, target].astype(np.float64)
-    points = residuals.points[is_inside, step, target].astype(np.float64)
+    errors = inside.errors[:, step, target].astype(np.float64)
+    points = inside.points[:, step, target].astype(np.float64)
     is_known = ~np.isnan(errors)
     found = others.quantiles_near(_LEVELS, step, target, points[is_known])
     if found is None:
         return np.zeros(len(SHARES))
     of_all = np.quantile(others.known_near(step, target), _LEVELS, method="weibull")
+    change = found - of_all[:, None]
+    level = _LEVELS[:, None]
     losses = []
     for share in SHARES:
-        quantiles = of_all[:, None] + share * (found - of_all[:, None])
+        quantiles = of_all[:, None] + share * change
         excess = errors[is_known] - quantiles
-        level = _LEVELS[:, None]
         losses.append(np.maximum(level * excess, (level - 1) * excess).sum())
     return np.array(losses)

@@ -25,7 +25,7 @@ class Residuals:
     errors: (n_windows, pred_len, n_targets), one forecast a row; NaN is unknown.
     n_windows: how many independent forecasts they amount to.
     series, origins: (n_windows,), the series of each forecast, and the step at which it begins.
-    points: (n_windows, pred_len, n_targets), the forecasts, standardised; None if not kept.
+    points: (n_windows, pred_len, n_targets), the forecasts, standardised.
     level_share: (n_targets,), how far errors of forecasts alike are believed beside those of all,
     see `level_shares`.
     """
@@ -34,18 +34,17 @@ class Residuals:
     n_windows: float
     series: IntArray
     origins: IntArray
-    points: Float32Array | None = None
-    level_share: Float64Array | None = None
+    points: Float32Array
+    level_share: Float64Array
 
     def some(self, windows: BoolArray) -> Residuals:
         """Keep some of the windows."""
-        points = None if self.points is None else self.points[windows]
         return replace(
             self,
             errors=self.errors[windows],
             series=self.series[windows],
             origins=self.origins[windows],
-            points=points,
+            points=self.points[windows],
         )
 
     @property
@@ -92,8 +91,6 @@ class Residuals:
         ahead: (n, n_targets), the step of each.
         """
         found = np.take_along_axis(self.quantiles(levels), ahead[None], axis=1)
-        if self.level_share is None:
-            return found
         requested = np.append(levels, 0.5)
         # PERF: steps side by side, whose errors are the same but for a few, are one.
         n_alike = self._steps_pooled(_N_PLACES * _ENOUGH)
@@ -120,20 +117,26 @@ class Residuals:
         """
         least = 20  # errors at each place
         n_enough = _N_PLACES * _ENOUGH
-        assert self.points is not None
+        one = slice(target, target + 1)
         # 1. Errors of the step and of those beside it, in the order of what was forecast.
-        errors = self.near(self.errors[..., [target]], step, n_enough).ravel()
-        forecasts = self.near(self.points[..., [target]], step, n_enough).ravel()
+        errors = self.near(self.errors[..., one], step, n_enough).ravel()
+        forecasts = self.near(self.points[..., one], step, n_enough).ravel()
         known = np.flatnonzero(~np.isnan(errors))
         if len(known) < _N_PLACES * least:
             return None
         order = known[np.argsort(forecasts[known], kind="stable")]
-        # 2. As many of them around each place.
-        n_each = len(order) // _N_PLACES
-        around = order[: _N_PLACES * n_each].reshape(_N_PLACES, n_each)
-        place = np.median(forecasts[around].astype(np.float64), axis=1)
-        found = np.quantile(
-            errors[around].astype(np.float64), levels, axis=1, method="weibull"
+        # 2. As many of them around each place; all of one forecast are around one.
+        ends = np.linspace(0, len(order), _N_PLACES + 1).astype(int)[1:-1]
+        sorted_forecasts = forecasts[order]
+        ends = np.searchsorted(sorted_forecasts, sorted_forecasts[ends], side="right")
+        parts = [part for part in np.split(order, np.unique(ends)) if len(part)]
+        place = [float(np.median(forecasts[part])) for part in parts]
+        found = np.stack(
+            [
+                np.quantile(errors[part].astype(np.float64), levels, method="weibull")
+                for part in parts
+            ],
+            axis=1,
         )
         return np.stack([np.interp(points, place, each) for each in found])
 

@@ -18,7 +18,7 @@ def errors_by_target(stretches: list[Float64Array]) -> Iterator[list[Float64Arra
     column alone little is known.
 
     stretches: of each stretch of time, mean products of errors with errors of each target,
-    (n_targets, n_forecasts, n_forecasts).
+    (n_targets, n_forecasts, n_forecasts); where all targets share one blend there is one of all.
 
     Returned are those of each target in turn, (n_forecasts, n_forecasts) on each stretch, in units
     of the least mean error.
@@ -30,10 +30,13 @@ def errors_by_target(stretches: list[Float64Array]) -> Iterator[list[Float64Arra
 
 
 def _in_least_errors(stretches: Sequence[Float64Array]) -> list[Float64Array]:
-    """Divide errors by the least mean error of a forecast over all stretches."""
+    """Divide errors by the least mean error of a forecast over all stretches.
+
+    What is exact but for rounding counts as exact.
+    """
     errors = np.mean([np.diag(products) for products in stretches], axis=0)
     unit = errors.min() + _FLOOR
-    return [products / unit for products in stretches]
+    return [(products + _FLOOR) / unit for products in stretches]
 
 
 def choose_strengths(stretches: list[Float64Array], n_strengths: int) -> IntArray:

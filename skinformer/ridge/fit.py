@@ -25,6 +25,7 @@ from skinformer.ridge.phases import find_phases
 from skinformer.ridge.sums import (
     STRENGTHS,
     Decomposition,
+    Equations,
     Problem,
     TimedOrigins,
     WindowDistances,
@@ -44,7 +45,7 @@ class _Trial(NamedTuple):
 
     stretches: errors on each stretch of time, by what had learnt the windows before it: of each
     target that has maps of its own, or of all together, (n_groups, n_forecasts, n_forecasts).
-    of_split: those on the validation split.
+    of_split: those on the validation split, of the same shape.
     noise: how much of a relative error is chance.
     """
 
@@ -58,7 +59,7 @@ class _Choice(NamedTuple):
     """Each candidate's weight, and the number of its forecast by the strength that it has.
 
     weights, chosen: (n_groups, n_candidates), of each target that has maps of its own, or of all
-    together.
+    together, as where nothing was compared.
     """
 
     weights: Float64Array
@@ -467,6 +468,31 @@ def _mixed_errors(stretches: list[Float64Array], choice: _Choice) -> Float64Arra
     return np.sum(of_groups, axis=0)
 
 
+def _shares_of_maps(
+    candidate: Candidate, equations: Equations, strength: float, share: Float64Array
+) -> Float64Array:
+    """Solve a candidate for the targets that take a share of it, times these shares.
+
+    share: (n_groups,), 0 for none.
+    """
+    takes = share > 0
+    gram, cross = equations
+    if candidate.kind == "shared":
+        return share[:, None, None] * equations.solve(strength)
+    if candidate.kind == "mixed":
+        # Outputs are the targets at the first step, at the second, and so on.
+        of_outputs = np.resize(share, cross.shape[2])
+        maps = np.zeros_like(cross)
+        some = of_outputs > 0
+        solved = Equations(gram, cross[..., some]).solve(strength)
+        maps[..., some] = of_outputs[some] * solved
+        return maps
+    maps = np.zeros_like(cross)
+    solved = Equations(gram[takes], cross[takes]).solve(strength)
+    maps[takes] = share[takes, None, None] * solved
+    return maps
+
+
 def _blend(competition: Competition, choice: _Choice) -> LinearFit:
     """Solve the candidates and add their weighted maps up."""
     own = np.zeros_like(competition.columns.cross)
@@ -477,14 +503,10 @@ def _blend(competition: Competition, choice: _Choice) -> LinearFit:
         competition.equations(), choice.weights.T[1:], strengths.T[1:], strict=True
     ):
         used = competition.features(candidate)
+        whole = mixed if candidate.kind == "mixed" else own
         for each in np.unique(strength[weights >= 1e-6]):
-            maps = equations.solve(each)
             share = np.where(strength == each, weights, 0.0)
-            if candidate.kind == "mixed":
-                # Outputs are the targets at the first step, at the second, and so on.
-                mixed[:, used] += np.resize(share, maps.shape[2]) * maps
-            else:
-                own[:, used] += share[:, None, None] * maps
+            whole[:, used] += _shares_of_maps(candidate, equations, each, share)
     names = map(str, competition.candidates)
     rounded = choice.weights.mean(axis=0).round(4).tolist()
     return LinearFit(

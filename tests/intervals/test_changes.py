@@ -23,7 +23,9 @@ def sizes(errors, rows, first_row=(0, 4)):
         seasons=(),
         n_windows=1e9,
     )
-    residuals = Residuals(errors.astype(np.float32), n, np.zeros(n), np.arange(n))
+    errors32 = errors.astype(np.float32)
+    no_share = np.zeros(errors.shape[2])
+    residuals = Residuals(errors32, n, np.zeros(n), np.arange(n), errors32, no_share)
     values = np.array(rows, dtype=np.float32)[:, None]
     timeline = SimpleNamespace(
         weight=(~np.isnan(values)).astype(float), first_row=np.array(first_row)

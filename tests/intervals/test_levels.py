@@ -1,6 +1,7 @@
 """Errors by the level of the forecast: skewed where the forecast is low, and only if it is so."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -8,9 +9,11 @@ import pytest
 
 from skinformer import InformerRegressor
 from skinformer.intervals import calibration
+from skinformer.intervals.changes import with_random_walk
 from skinformer.intervals.levels import level_shares
 from skinformer.intervals.residuals import Residuals
 from skinformer.intervals.sized_rows import interpolate
+from skinformer.intervals.spread import fit_spread
 
 LEVELS = np.arange(1, 10) / 10
 
@@ -19,7 +22,8 @@ def sample(errors, points, n_windows):
     """Return errors of one series beside what was forecast."""
     each = np.arange(len(errors))
     errors, points = errors.astype(np.float32), points.astype(np.float32)
-    return Residuals(errors, n_windows, 0 * each, each, points)
+    no_share = np.zeros(errors.shape[2])
+    return Residuals(errors, n_windows, 0 * each, each, points, no_share)
 
 
 def rain(n=800, seed=0):
@@ -68,6 +72,39 @@ def test_few_errors_are_not_cut_into_pieces():
     errors, points = rain(40)
     few = sample(errors[:, :1], points[:, :1], 40.0)
     assert few.quantiles_near(LEVELS, 0, 0, np.zeros(1)) is None
+
+
+def test_forecasts_that_are_all_alike_have_the_errors_of_all():
+    errors = np.linspace(-1, 1, 1600).reshape(1600, 1, 1)
+    found = sample(errors, 0 * errors, 400.0).quantiles_near(LEVELS, 0, 0, np.zeros(1))
+    np.testing.assert_allclose(found[:, 0], 2 * LEVELS - 1, atol=0.01)
+
+
+def test_a_few_long_forecasts_are_no_more_than_they_are():
+    """Of a table with many columns few windows are kept."""
+    errors, points = rain(30)
+    few = sample(errors, points, 30.0)
+    assert (level_shares(replace(few, n_windows=400.0)) == level_shares(few)).all()
+
+
+def test_copies_of_errors_prove_nothing():
+    """Where few errors of a target are known the windows of all are repeated."""
+    errors, points = rain(20)
+    errors[:, :, 1] = np.nan
+    few = replace(sample(errors, points, 20.0), level_share=np.array([0.3, 0.2]))
+    spread = fit_spread(
+        errors.astype(np.float64),
+        np.zeros((20, 3, 2, 0)),
+        np.zeros((20, 3), dtype=int),
+        seasons=(),
+        n_windows=20.0,
+    )
+    rows = np.random.default_rng(0).normal(size=(50, 2)).astype(np.float32)
+    timeline = SimpleNamespace(weight=None, first_row=np.array([0, 50]))
+    _, found = with_random_walk(spread, few, timeline, rows, errors)
+    assert len(found.errors) > 20
+    assert found.points.shape == found.errors.shape
+    assert found.level_share.tolist() == [0.3, 0.0]
 
 
 def test_unknown_errors_do_not_count():

@@ -13,7 +13,8 @@ LEVELS = np.array([0.025, 0.1, 0.5, 0.9, 0.975])
 def sample(errors, n_windows):
     """Return errors of one series."""
     each = np.arange(len(errors))
-    return Residuals(errors, n_windows, 0 * each, each)
+    no_share = np.zeros(errors.shape[2])
+    return Residuals(errors, n_windows, 0 * each, each, errors, no_share)
 
 
 def test_many_independent_errors_give_their_quantiles():
