@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -116,29 +117,25 @@ class Residuals:
         interpolated between two places.
         """
         least = 20  # errors at each place
+        errors, forecasts = self._pairs_near(step, target)
+        if len(errors) < _N_PLACES * least:
+            return None
+        parts = _parts_alike(forecasts)
+        place = [float(np.median(forecasts[part])) for part in parts]
+        found = [np.quantile(errors[part], levels, method="weibull") for part in parts]
+        return np.stack(
+            [np.interp(points, place, each) for each in np.transpose(found)]
+        )
+
+    def _pairs_near(self, step: int, target: int) -> tuple[Float64Array, Float64Array]:
+        """Return known errors of a step and those beside it, and their forecasts, ascending."""
         n_enough = _N_PLACES * _ENOUGH
         one = slice(target, target + 1)
-        # 1. Errors of the step and of those beside it, in the order of what was forecast.
         errors = self.near(self.errors[..., one], step, n_enough).ravel()
         forecasts = self.near(self.points[..., one], step, n_enough).ravel()
         known = np.flatnonzero(~np.isnan(errors))
-        if len(known) < _N_PLACES * least:
-            return None
         order = known[np.argsort(forecasts[known], kind="stable")]
-        # 2. As many of them around each place; all of one forecast are around one.
-        ends = np.linspace(0, len(order), _N_PLACES + 1).astype(int)[1:-1]
-        sorted_forecasts = forecasts[order]
-        ends = np.searchsorted(sorted_forecasts, sorted_forecasts[ends], side="right")
-        parts = [part for part in np.split(order, np.unique(ends)) if len(part)]
-        place = [float(np.median(forecasts[part])) for part in parts]
-        found = np.stack(
-            [
-                np.quantile(errors[part].astype(np.float64), levels, method="weibull")
-                for part in parts
-            ],
-            axis=1,
-        )
-        return np.stack([np.interp(points, place, each) for each in found])
+        return errors[order].astype(np.float64), forecasts[order].astype(np.float64)
 
     def near(self, errors: Float32Array, step: int, enough: int = 400) -> Float32Array:
         """Return the errors that quantiles of a step are taken from, (n_pooled, n_targets).
@@ -172,6 +169,18 @@ class Residuals:
         polynomial = 5 * z2**2 + 16 * z2 + 3
         second = polynomial / (96 * freedom**2)
         return 1 + first + second
+
+
+def _parts_alike(forecasts: Float64Array) -> list[slice]:
+    """Cut ascending forecasts into parts of about as many, none of which shares a value.
+
+    >>> _parts_alike(np.repeat([0.0, 1.0, 2.0], [6, 1, 1]))
+    [slice(0, 6, None), slice(6, 7, None), slice(7, 8, None)]
+    """
+    n = len(forecasts)
+    last = forecasts[np.arange(1, _N_PLACES) * n // _N_PLACES]
+    ends = np.unique(np.append(np.searchsorted(forecasts, last, side="right"), n))
+    return [slice(begin, end) for begin, end in pairwise([0, *ends.tolist()])]
 
 
 def independent_errors(errors: Float64Array, n_windows: float) -> float:

@@ -468,7 +468,24 @@ def _mixed_errors(stretches: list[Float64Array], choice: _Choice) -> Float64Arra
     return np.sum(of_groups, axis=0)
 
 
-def _shares_of_maps(
+def _weighted_maps(
+    candidate: Candidate,
+    equations: Equations,
+    weights: Float64Array,
+    strengths: Float64Array,
+) -> Float64Array:
+    """Solve a candidate by the strength of each target, times the weights.
+
+    weights, strengths: (n_groups,).
+    """
+    total = np.zeros(1)
+    for strength in np.unique(strengths[weights >= 1e-6]):
+        share = np.where(strengths == strength, weights, 0.0)
+        total = total + _maps_of_some(candidate, equations, strength, share)
+    return total
+
+
+def _maps_of_some(
     candidate: Candidate, equations: Equations, strength: float, share: Float64Array
 ) -> Float64Array:
     """Solve a candidate for the targets that take a share of it, times these shares.
@@ -502,11 +519,9 @@ def _blend(competition: Competition, choice: _Choice) -> LinearFit:
     for (candidate, equations), weights, strength in zip(
         competition.equations(), choice.weights.T[1:], strengths.T[1:], strict=True
     ):
-        used = competition.features(candidate)
         whole = mixed if candidate.kind == "mixed" else own
-        for each in np.unique(strength[weights >= 1e-6]):
-            share = np.where(strength == each, weights, 0.0)
-            whole[:, used] += _shares_of_maps(candidate, equations, each, share)
+        used = competition.features(candidate)
+        whole[:, used] += _weighted_maps(candidate, equations, weights, strength)
     names = map(str, competition.candidates)
     rounded = choice.weights.mean(axis=0).round(4).tolist()
     return LinearFit(
