@@ -1,5 +1,5 @@
 """
-Errors by the level of the forecast: where little rain is forecast only more can come.
+Errors by the level of the forecast: one of little rain can be far too low, hardly too high.
 
 Quantiles of errors are found at some places on the scale of forecasts, from the errors of forecasts
 nearby, and interpolated between these (Mondrian conformal prediction, Boström et al., 2021, with
