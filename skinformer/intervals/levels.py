@@ -88,9 +88,7 @@ def _losses(
     of_all = np.quantile(others.known_near(step, target), _LEVELS, method="weibull")
     change = found - of_all[:, None]
     level = _LEVELS[:, None]
-    losses = []
-    for share in SHARES:
-        quantiles = of_all[:, None] + share * change
-        excess = errors[is_known] - quantiles
-        losses.append(np.maximum(level * excess, (level - 1) * excess).sum())
-    return np.array(losses)
+    shares = np.array(SHARES)[:, None, None]
+    excess = errors[is_known] - of_all[:, None] - shares * change
+    loss = np.maximum(level * excess, (level - 1) * excess)
+    return loss.sum(axis=(1, 2))

@@ -478,36 +478,22 @@ def _weighted_maps(
 
     weights, strengths: (n_groups,).
     """
-    total = np.zeros(1)
-    for strength in np.unique(strengths[weights >= 1e-6]):
-        share = np.where(strengths == strength, weights, 0.0)
-        total = total + _maps_of_some(candidate, equations, strength, share)
-    return total
-
-
-def _maps_of_some(
-    candidate: Candidate, equations: Equations, strength: float, share: Float64Array
-) -> Float64Array:
-    """Solve a candidate for the targets that take a share of it, times these shares.
-
-    share: (n_groups,), 0 for none.
-    """
-    takes = share > 0
+    if candidate.kind == "per target":
+        return weights[:, None, None] * equations.solve(strengths[:, None, None])
     gram, cross = equations
-    if candidate.kind == "shared":
-        return share[:, None, None] * equations.solve(strength)
-    if candidate.kind == "mixed":
+    n_groups = len(weights) if candidate.kind == "shared" else 1
+    total = np.zeros((n_groups, *cross.shape[1:]))
+    for strength in np.unique(strengths[weights > 0]):
+        share = np.where(strengths == strength, weights, 0.0)
+        if candidate.kind == "shared":
+            total += share[:, None, None] * equations.solve(strength)
+            continue
         # Outputs are the targets at the first step, at the second, and so on.
         of_outputs = np.resize(share, cross.shape[2])
-        maps = np.zeros_like(cross)
         some = of_outputs > 0
-        solved = Equations(gram, cross[..., some]).solve(strength)
-        maps[..., some] = of_outputs[some] * solved
-        return maps
-    maps = np.zeros_like(cross)
-    solved = Equations(gram[takes], cross[takes]).solve(strength)
-    maps[takes] = share[takes, None, None] * solved
-    return maps
+        maps = Equations(gram, cross[..., some]).solve(strength)
+        total[..., some] = of_outputs[some] * maps
+    return total
 
 
 def _blend(competition: Competition, choice: _Choice) -> LinearFit:
@@ -515,13 +501,15 @@ def _blend(competition: Competition, choice: _Choice) -> LinearFit:
     own = np.zeros_like(competition.columns.cross)
     mixed = np.zeros_like(competition.mixed.cross)
     strengths = np.array(STRENGTHS)[choice.chosen % len(STRENGTHS)]
+    worth_solving = np.where(choice.weights >= 1e-6, choice.weights, 0.0)
     # The first candidate, the last value, has no map.
     for (candidate, equations), weights, strength in zip(
-        competition.equations(), choice.weights.T[1:], strengths.T[1:], strict=True
+        competition.equations(), worth_solving.T[1:], strengths.T[1:], strict=True
     ):
-        whole = mixed if candidate.kind == "mixed" else own
-        used = competition.features(candidate)
-        whole[:, used] += _weighted_maps(candidate, equations, weights, strength)
+        if weights.any():
+            whole = mixed if candidate.kind == "mixed" else own
+            used = competition.features(candidate)
+            whole[:, used] += _weighted_maps(candidate, equations, weights, strength)
     names = map(str, competition.candidates)
     rounded = choice.weights.mean(axis=0).round(4).tolist()
     return LinearFit(
