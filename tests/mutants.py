@@ -551,9 +551,9 @@ INTERVALS = [
     Mutant(
         "errors of forecasts alike are believed without a proof",
         "intervals/levels.py",
-        "_best_share",
-        "relative.mean(axis=0).argmin()",
-        "relative.mean(axis=0).argmax()",
+        "level_shares",
+        "np.array(SHARES)[best]",
+        "np.array(SHARES)[[20 - share for share in best]]",
         (
             "intervals/test_levels.py::test_errors_that_go_by_the_level_are_told_from_those_that_do_not",
         ),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from skinformer.intervals.residuals import Residuals
-from skinformer.selection import SHARES, shrinkage
+from skinformer.selection import SHARES, mean_log_share, shrinkage
 from skinformer.timeline.arrays import Float64Array, IntArray
 
 #: Blocks of time, on each of which quantiles of the others are judged.
@@ -36,7 +36,7 @@ def level_shares(residuals: Residuals) -> Float64Array:
     Returns
     -------
     ndarray of shape (n_targets,)
-        From 0 to 1: the share of the least quantile loss on later and earlier rows, the smaller the
+        From 0 to 1: the share of the least mean log loss on later and earlier rows, the smaller the
         fewer independent forecasts there are; 0 where these are fewer than two a block. Cost: some
         hundred sorts of 1,600 errors for each target.
     """
@@ -53,26 +53,14 @@ def level_shares(residuals: Residuals) -> Float64Array:
         for target in range(n_targets):
             for step in steps:
                 losses[number, target] += _losses(inside, others, step, target)
-    best = [_best_share(losses[:, target]) for target in range(n_targets)]
-    return np.array(best) * shrinkage(n_forecasts, _PRIOR)
+    best = [mean_log_share(losses[:, target]) for target in range(n_targets)]
+    return np.array(SHARES)[best] * shrinkage(n_forecasts, _PRIOR)
 
 
 def _blocks_of_time(origins: IntArray) -> IntArray:
     """Return the number of the block of each window, as many moments in each: (n,)."""
     moments, moment = np.unique(origins, return_inverse=True)
     return moment * _N_BLOCKS // len(moments)
-
-
-def _best_share(losses: Float64Array) -> float:
-    """Return the share of the least mean loss relative to that of none, one of `SHARES`.
-
-    losses: (n_blocks, n_shares), the first share being none.
-    """
-    losses = losses[losses[:, 0] > 0]
-    if not len(losses):
-        return 0.0
-    relative = losses / losses[:, :1]
-    return SHARES[int(relative.mean(axis=0).argmin())]
 
 
 def _losses(
