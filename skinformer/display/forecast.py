@@ -383,8 +383,7 @@ def _last_rows(estimator: Any, X: Any, n_rows: int, series: Any, target: int) ->
     first, stop = timeline.first_row[[number, number + 1]]
     rows = np.arange(max(stop - n_rows, first), stop)
     times = timeline.clock.labels(timeline.steps_of(rows))
-    values = timeline.truths(rows, estimator.scaler_, estimator.sizes_.n_targets)
-    line = Series(values[:, target], times)
+    line = Series(estimator._truths(rows)[:, target], times)
     if X is not None:
         later = _later_rows(estimator, X, number, target, times[-1])
         line = pd.concat([line, later]).tail(n_rows)

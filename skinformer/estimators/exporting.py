@@ -17,7 +17,7 @@ from skinformer.ensemble.building import ModelSizes
 from skinformer.estimators.state import FittedState
 from skinformer.export.bounds import ExportedBounds
 from skinformer.export.forecast import ExportedForecast
-from skinformer.export.units import Units
+from skinformer.export.units import MonthFactors, Units
 from skinformer.persistence.atomic import replacing
 from skinformer.serving.signature import METADATA_KEY, Signature, plain
 from skinformer.validation.arguments import check_fitted
@@ -51,6 +51,8 @@ class ExportMixin(FittedState):
         reads_steps = _exported_bounds(self).reads_steps
         if reads_steps:
             inputs.append("steps")
+        if self._months_.logs is not None:
+            inputs.append("months")
         closed = _written_phases(self._forecaster.bounds.closed)
         zone = getattr(clock.origin, "tz", None)
         return Signature(
@@ -143,10 +145,11 @@ class ExportMixin(FittedState):
         -----
         A graph has those of the following inputs that its model needs: "past" (batch, seq_len,
         n_columns) and "future" (batch, pred_len, n_known), float64, in the units of the columns,
-        NaN for missing; "series" (batch,) and "calendar" (batch, seq_len + pred_len, n_fields),
-        int64. Its outputs are "forecast" (batch, pred_len, n_targets), float64, in the units of the
-        targets, and "fed_back", the values to put in place of missing targets in a later window.
-        The signature is in the metadata. Tracing takes about 10 s.
+        NaN for missing; "series" (batch,), "calendar" (batch, seq_len + pred_len, n_fields), and
+        "steps" and "months" (batch, seq_len + pred_len), int64. Its outputs are "forecast" (batch,
+        pred_len, n_targets), float64, in the units of the targets, and "fed_back", the values to
+        put in place of missing targets in a later window. The signature is in the metadata.
+        Tracing takes about 10 s.
         """
         check_fitted(self)
         _check(self)  # before what can be installed: that would not help
@@ -203,6 +206,16 @@ def _exported_bounds(model: FittedState) -> ExportedBounds:
     )
 
 
+def _exported_months(model: FittedState) -> MonthFactors | None:
+    """Put what months do to targets into a module; None for nothing."""
+    if model._months_.logs is None:
+        return None
+    n_series = model.timeline_.n_series
+    return MonthFactors(
+        model._months_, n_rows=1 if model.series_ is None else n_series + 1
+    )
+
+
 def exported_module(model: FittedState) -> ExportedForecast:
     """
     Put all that forecasts into one module.
@@ -249,6 +262,7 @@ def exported_module(model: FittedState) -> ExportedForecast:
         units=Units(scaler.with_unseen() if is_panel else scaler),
         bounds=_exported_bounds(model),
         sizes=model.sizes_,
+        months=_exported_months(model),
     )
     return graph.eval().requires_grad_(False)
 
@@ -277,6 +291,7 @@ def _example(sizes: ModelSizes) -> dict[str, Tensor]:
         "series": torch.zeros(n_windows).long(),
         "calendar": torch.zeros(n_windows, length, n_fields).long(),
         "steps": torch.zeros(n_windows, length).long(),
+        "months": torch.zeros(n_windows, length).long(),
     }
 
 

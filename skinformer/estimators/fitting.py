@@ -15,6 +15,7 @@ from torch.nn import Module
 from skinformer.bounds.closed import Closed
 from skinformer.budget import Budget, Share
 from skinformer.budget import running as running_budget
+from skinformer.cleaning.months import find_month_effects
 from skinformer.cleaning.scales import comparable_scales
 from skinformer.cleaning.seasons import name_seasons
 from skinformer.ensemble.building import limit_epochs, model_sizes
@@ -100,6 +101,7 @@ class Fit:
                 table, self.settings.seasons, search=not self.settings.classifies
             )
             table = clean_training_rows(self.model, table, self.settings)
+            table = self.take_months_off(table)
             self.choose_by_rows(table)
             split = find_split(table, self.settings, self.model.series_)
             self.standardise(table, split)
@@ -159,6 +161,12 @@ class Fit:
         model._may_skip_ = rows.may_skip
         model._closed_dates_ = rows.closed_dates
         return reader.one_hot(rows.table)
+
+    def take_months_off(self, table: Table) -> Table:
+        """Make sums over months of different days comparable."""
+        months = find_month_effects(table)
+        self.model._months_ = months
+        return months.taken_off(table)
 
     def choose_by_rows(self, table: Table) -> None:
         """Choose the members that suit the length of the series, and epochs left open."""

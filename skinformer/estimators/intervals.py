@@ -270,7 +270,7 @@ class IntervalsMixin(RequestMixin):
         outputs = forecaster.standardised(requested)
         intervals = forecaster.intervals
         scaler = self.scaler_.with_unseen()
-        series = requested.series(self.timeline_.n_series)
+        places = forecaster.places_of(requested)
         ahead = requested.steps - requested.place.anchor[requested.segment]
         block = ahead // self.sizes_.pred_len
         paths = np.empty((len(outputs), self.sizes_.n_targets, n))
@@ -282,10 +282,10 @@ class IntervalsMixin(RequestMixin):
                 outputs[rows],
                 levels[requested.segment[rows]],
                 scaler,
-                series[rows],
+                places.series[rows],
             )
-            paths[rows] = forecaster.bounds.below_ceilings(drawn, series[rows])
-        return paths
+            paths[rows] = forecaster.bounds.below_ceilings(drawn, places.series[rows])
+        return places.with_months(paths)
 
     def _with_quantiles(
         self, requested: RequestedSteps, levels: Float64Array
@@ -293,8 +293,7 @@ class IntervalsMixin(RequestMixin):
         """Return what `predict` does, and quantiles behind it, (n, n_targets, 1 + n_levels)."""
         forecaster = self._forecaster_of(levels)
         outputs = forecaster.standardised(requested)
-        series = requested.series(self.timeline_.n_series)
-        return forecaster.forecasts(outputs, levels, series)
+        return forecaster.forecasts(outputs, levels, forecaster.places_of(requested))
 
     def _forecaster_of(self, levels: Float64Array) -> StepForecaster:
         """Return what forecasts points and, where any are asked for, quantiles."""

@@ -16,6 +16,8 @@ from skinformer.judging.leaderboard import Standings
 from skinformer.reading.labels import NumberReader
 from skinformer.reading.layout import Layout
 from skinformer.rolling.forecaster import StepForecaster
+from skinformer.timeline.arrays import Float64Array, IntArray
+from skinformer.timeline.months import MonthEffects
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import Timeline
@@ -38,6 +40,7 @@ class FittedState(Parameters):
     _may_skip_: bool
     _closed_dates_: tuple[int, ...]
     _closures_: Closures
+    _months_: MonthEffects
     _reasons_: Reasons
     _outlier_bounds_: OutlierBounds
     device_: str
@@ -59,6 +62,14 @@ class FittedState(Parameters):
         layout = vars(self).get("layout_", Layout())
         return layout.target if self.target is None else self.target
 
+    def _truths(self, rows: IntArray) -> Float64Array:
+        """Return targets of rows of the history, (n, n_targets), in units; NaN was missing."""
+        timeline = self.timeline_
+        truths = timeline.truths(rows, self.scaler_, self.sizes_.n_targets)
+        steps = timeline.steps_of(rows)
+        series = timeline.series_of(rows)
+        return truths * self._months_.factors(timeline.clock, steps, series)
+
     @property
     def _forecaster(self) -> StepForecaster:
         """What the fit found, put together to forecast."""
@@ -71,5 +82,6 @@ class FittedState(Parameters):
             head=self.head_,
             ensemble=self.ensemble_,
             closures=self._closures_,
+            months=self._months_,
             n_jobs=self.n_jobs,
         )

@@ -242,7 +242,7 @@ def _forecast_from(
     shown = steps._replace(observed=steps.observed._replace(values=given))
     forecaster = WatchedForecaster(**vars(model._forecaster), context=context)
     outputs, _ = forecaster.standardised_and_held(shown)
-    in_units = forecaster.in_units(outputs, steps.series(history.n_series))
+    in_units = forecaster.in_units(outputs, forecaster.places_of(steps))
     return model.head_.point(in_units)
 
 
@@ -384,10 +384,11 @@ def forecast_parts(estimator: Any, X: Any = None) -> DataFrame:
     # 1. Weights and points of each forecast, these in units: (n, n_targets, n_members, 2).
     found = parts[window, forecasts.ahead]
     points = found[..., 1]
-    series = forecasts.steps.series(model.timeline_.n_series)
+    places = model._forecaster.places_of(forecasts.steps)
     scaler = model.scaler_.with_unseen()
     for i in range(points.shape[2]):
-        points[..., i] = scaler.inverse_with_smearing(points[..., i], series)
+        points[..., i] = scaler.inverse_with_smearing(points[..., i], places.series)
+    points[:] = places.with_months(points)
     # 2. Members that have a weight somewhere in the forecast's block.
     has_weight = np.any(parts[..., 0], axis=(1, 2))
     is_kept = has_weight[window].repeat(points.shape[1], axis=0)

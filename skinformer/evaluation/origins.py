@@ -9,6 +9,7 @@ import pandas as pd
 from skinformer.rolling.origins import forecast_origins
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.timeline import Table, Timeline, runs
+from skinformer.timeline.windows import origins_between
 from skinformer.validation.rows import warn_of_held_values
 
 
@@ -38,7 +39,10 @@ class OriginsModel:
         forecaster = replace(self.model._forecaster_of(levels), history=self.history)
         outputs, held = forecast_origins(forecaster, rows, horizon)
         warn_of_held_values(forecaster.roles, *held)
-        return forecaster.forecasts(outputs, levels, series)
+        first = self.history.steps_of(rows)
+        steps = origins_between(first, first + horizon - 1)
+        places = forecaster.places(self.history.clock, steps, series)
+        return forecaster.forecasts(outputs, levels, places)
 
 
 def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:

@@ -188,7 +188,7 @@ def _stored_truth(model: FittedState) -> DataFrame:
     """
     timeline = model.timeline_
     rows = np.arange(len(timeline.values))
-    values = timeline.truths(rows, model.scaler_, model.sizes_.n_targets)
+    values = model._truths(rows)
     times = timeline.clock.labels(timeline.steps)
     labels = join_series(model.series_, timeline.series, times)
     return DataFrame(values, index=labels, columns=model.roles_.target_labels)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from skinformer.ensemble.building import ModelSizes
 from skinformer.export.bounds import ExportedBounds
-from skinformer.export.units import Tables, Units
+from skinformer.export.units import MonthFactors, Tables, Units
 from skinformer.model.corrected import correct
 from skinformer.timeline.arrays import Float64Array
 
@@ -23,6 +23,7 @@ class ExportedForecast(nn.Module):
     bases: the member that each corrects, or None.
     weights: of members by name, (n_series, 1 or pred_len, n_targets); they add up to 1.
     units, bounds: of the fit.
+    months: what months do to targets; None for nothing.
     sizes: of the fit. Covariates that may miss are NaN to the network; else they are held at their
     last value.
 
@@ -66,6 +67,7 @@ class ExportedForecast(nn.Module):
         units: Units,
         bounds: ExportedBounds,
         sizes: ModelSizes,
+        months: MonthFactors | None = None,
     ) -> None:
         super().__init__()
         self.members = nn.ModuleDict(members)
@@ -76,6 +78,7 @@ class ExportedForecast(nn.Module):
         self.units = units
         self.bounds = bounds
         self.sizes = sizes
+        self.months = months
 
     def forward(
         self,
@@ -84,6 +87,7 @@ class ExportedForecast(nn.Module):
         series: Tensor | None = None,
         calendar: Tensor | None = None,
         steps: Tensor | None = None,
+        months: Tensor | None = None,
     ) -> tuple[Tensor, Tensor]:
         """Forecast a batch of windows.
 
@@ -95,6 +99,7 @@ class ExportedForecast(nn.Module):
         one.
         calendar: (batch, seq_len + pred_len, n_fields), calendar fields, counted from 0.
         steps: (batch, seq_len + pred_len), steps on the wall from the first row of the fit on.
+        months: (batch, seq_len + pred_len), kinds of months, counted from 0.
 
         Forecasts, (batch, pred_len, n_targets), float64, are in the targets' units. Beside them is
         what stands in a later `past` for a truth that is missing: another number only where
@@ -105,7 +110,8 @@ class ExportedForecast(nn.Module):
         bounds = self.bounds.of_windows(row)
         n_targets = self.sizes.n_targets
         # 1. Rows of the window and ahead, as a fit sees them.
-        rows = self._standardise(past, future, units)
+        factors = self._month_factors(past, months, row)
+        rows = self._standardise(past / factors[:, : self.sizes.seq_len], future, units)
         rows = self._without_closures(rows, steps, row)
         known = ~rows[:, : self.sizes.seq_len, :n_targets].isnan()
         rows, lost = self._fill(rows)
@@ -119,10 +125,21 @@ class ExportedForecast(nn.Module):
         open_or_zero = self.bounds.zeros(mean, ahead, steps_ahead, row, bounds)
         forecast, _ = self.units.restore(open_or_zero, units)
         _, fed_back = self.units.restore(mean, units)
+        of_months = factors[:, self.sizes.seq_len :, :n_targets]
         return (
-            forecast.masked_fill(lost, torch.nan),
-            fed_back.masked_fill(lost, torch.nan),
+            (forecast * of_months).masked_fill(lost, torch.nan),
+            (fed_back * of_months).masked_fill(lost, torch.nan),
         )
+
+    def _month_factors(self, past: Tensor, months: Tensor | None, row: Any) -> Tensor:
+        """Return factors of all columns, (batch, seq_len + pred_len, n_columns)."""
+        sizes = self.sizes
+        length = sizes.seq_len + sizes.pred_len
+        ones = past.new_ones(past.shape[0], length, past.shape[2])
+        if self.months is None or months is None:
+            return ones
+        of_targets = self.months(months, row)
+        return torch.cat([of_targets, ones[..., sizes.n_targets :]], dim=-1)
 
     def _standardise(
         self, past: Tensor, future: Tensor | None, units: Tables

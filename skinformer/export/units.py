@@ -2,9 +2,11 @@
 
 from typing import Any, TypeAlias
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
+from skinformer.timeline.months import MonthEffects
 from skinformer.timeline.scaling import Scaler
 
 #: Numbers of windows' series by name, (batch, 1, n) each.
@@ -108,6 +110,35 @@ class Units(nn.Module):
         floor = of_windows["floor"]
         bounded = torch.where(values < floor, floor, values)
         return bounded, fed_back
+
+
+class MonthFactors(nn.Module):
+    """By what months multiply targets.
+
+    months: of the fit; the last row of its table belongs to series that the fit did not hold.
+    n_rows: rows of the table that are kept.
+
+    **Shape**: kinds of months ``(batch, length)`` to factors ``(batch, length, n_targets)``.
+    >>> import numpy as np
+    >>> logs = np.log(np.arange(1.0, 29.0))[None, :, None]
+    >>> factors = MonthFactors(MonthEffects(logs), 1)
+    >>> factors(torch.tensor([[27, 0]]), slice(None)).flatten().tolist()
+    [28.0, 1.0]
+    """
+
+    factors: Tensor
+
+    def __init__(self, months: MonthEffects, n_rows: int) -> None:
+        super().__init__()
+        assert months.logs is not None
+        self.register_buffer("factors", torch.tensor(np.exp(months.logs[:n_rows])))
+
+    def forward(self, kinds: Tensor, row: Any) -> Tensor:
+        """Return the factors of months of windows, whose rows of the table are given."""
+        of_windows = self.factors[row].expand(kinds.shape[0], -1, -1)
+        n_targets = of_windows.shape[-1]
+        place = kinds[..., None].expand(-1, -1, n_targets)
+        return of_windows.gather(1, place)
 
 
 def _exp(values: Tensor) -> Tensor:

@@ -28,7 +28,7 @@ from skinformer.intervals.runs import (
 from skinformer.intervals.sized_rows import SizedRows, interpolate
 from skinformer.intervals.spread import Spread, mean_size
 from skinformer.rolling.blocks import RequestedSteps
-from skinformer.rolling.forecaster import StepForecaster
+from skinformer.rolling.forecaster import Places, StepForecaster
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.windows import window_rows
@@ -164,22 +164,23 @@ class IntervalForecaster(StepForecaster):
         return outputs[..., 0]
 
     def forecasts(
-        self, outputs: Float64Array, levels: Float64Array, series: IntArray
+        self, outputs: Float64Array, levels: Float64Array, places: Places
     ) -> Float64Array:
         """Return forecasts of `predict` and quantiles behind them: (n, n_targets, 1 + n_levels).
 
         outputs: (n, n_targets, 3), from `standardised`.
-        series: that of each row.
         """
+        series = places.series
         scaler = self.scaler.with_unseen()
         level = self.head.level
         wanted = levels if level is None else np.append(level, levels)
         quantiles = self.intervals.quantiles(outputs, wanted, scaler, series)
         quantiles = self.bounds.below_ceilings(quantiles, series)
         if level is not None:
-            return quantiles
+            return places.with_months(quantiles)
         points = scaler.inverse_with_smearing(self.point(outputs), series)
-        return np.concatenate([points[..., None], quantiles], axis=2)
+        both = np.concatenate([points[..., None], quantiles], axis=2)
+        return places.with_months(both)
 
     def set_constant(
         self, outputs: Float32Array, where: BoolArray, value: Float32Array

@@ -1,10 +1,12 @@
 """Forecasts of steps by the parts of a fit: history, scale, ensemble and head."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,6 +29,7 @@ from skinformer.rolling.placement import Placement, place_rows
 from skinformer.threads import limited
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock, RowClock
+from skinformer.timeline.months import MonthEffects
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.timeline import (
@@ -40,6 +43,26 @@ from skinformer.timeline.windows import origins_between
 from skinformer.validation import rows as checks
 
 
+class Places(NamedTuple):
+    """Where steps that are forecast lie.
+
+    series: (n,), their series; one number stands for all that the fit did not hold.
+    factors: (n, n_targets), by what their months multiply targets.
+    """
+
+    series: IntArray
+    factors: Float64Array
+
+    def with_months(self, values: Float64Array) -> Float64Array:
+        """Multiply forecasts in units, (n, n_targets, …), by the factors of their months."""
+        n_more = values.ndim - self.factors.ndim
+        return values * self.factors.reshape(*self.factors.shape, *[1] * n_more)
+
+    def take(self, some: BoolArray) -> Places:
+        """Choose steps."""
+        return Places(self.series[some], self.factors[some])
+
+
 @dataclass(frozen=True)
 class StepForecaster:
     """The fitted parts, put together to forecast steps of time.
@@ -50,6 +73,7 @@ class StepForecaster:
     head: what its outputs mean.
     ensemble: which members forecast, and their weights.
     closures: what columns known ahead say of steps at which nothing happens.
+    months: what the days of months do to targets; the history is without it.
     n_jobs: threads at most, see `limited`.
     """
 
@@ -61,6 +85,7 @@ class StepForecaster:
     head: Head
     ensemble: Ensemble
     closures: Closures
+    months: MonthEffects
     n_jobs: int | None
 
     @property
@@ -84,7 +109,8 @@ class StepForecaster:
         """Standardise rows at prediction; series stand for segments as yet."""
         series = np.minimum(table.series, self.history.n_series)
         scaler = self.scaler.with_unseen()
-        values = scaler.transform(table.columns, series)
+        comparable = self.months.taken_off(table)
+        values = scaler.transform(comparable.columns, series)
         if self.roles.static or self.roles.unchanged:
             self._compare_constants(table, values)
         if not (table.clock.dated or isinstance(table.clock, RowClock)):
@@ -115,27 +141,34 @@ class StepForecaster:
 
     def forecast(self, requested: RequestedSteps) -> Float64Array:
         """Forecast steps in y's units: (n, n_targets, *head.outputs)."""
-        outputs = self.standardised(requested)
+        return self.in_units(self.standardised(requested), self.places_of(requested))
+
+    def places_of(self, requested: RequestedSteps) -> Places:
+        """Return the series and months of steps."""
         series = requested.series(self.history.n_series)
-        return self.in_units(outputs, series)
+        return self.places(requested.clock, requested.steps, series)
+
+    def places(self, clock: Clock, steps: IntArray, series: IntArray) -> Places:
+        """Return these series, with the factors of their months."""
+        return Places(series, self.months.factors(clock, steps, series))
 
     def forecasts(
         self,
         outputs: Float64Array,
         levels: Float64Array,  # noqa: ARG002
-        series: IntArray,
+        places: Places,
     ) -> Float64Array:
         """Return the values that `predict` gives, (n, n_targets, 1), and no quantiles behind them.
 
         outputs: from `standardised`.
-        series: that of each row.
         """
-        return self.head.point(self.in_units(outputs, series))[..., None]
+        return self.head.point(self.in_units(outputs, places))[..., None]
 
-    def in_units(self, outputs: Float64Array, series: IntArray) -> Float64Array:
-        """Put outputs of steps of these series into y's units."""
+    def in_units(self, outputs: Float64Array, places: Places) -> Float64Array:
+        """Put outputs of steps into y's units."""
         scaler = self.scaler.with_unseen()
-        return self.head.to_units(outputs, scaler, series)
+        in_units = self.head.to_units(outputs, scaler, places.series)
+        return places.with_months(in_units)
 
     def standardised(self, requested: RequestedSteps) -> Float64Array:
         """Forecast steps: (n, n_targets, *shape)."""
@@ -177,7 +210,8 @@ class StepForecaster:
 
         Rows are sorted by series and step.
         """
-        new = build_timeline(table, self.scaler, fill_covariates=False)
+        comparable = self.months.taken_off(table)
+        new = build_timeline(comparable, self.scaler, fill_covariates=False)
         if not self.sizes.may_miss:
             self._continue_covariates(new)
         missing = table.missing

@@ -32,7 +32,7 @@ class Signature:
         Number of steps of a window, and of steps to forecast.
     inputs : tuple of str
         Names of the inputs of the graph: "past", and, if the model needs them, "future", "series",
-        "calendar" and "steps".
+        "calendar", "steps" and "months".
     series : tuple of str, int or float, or None
         Names of the series of a panel; the position of a name is its number in the input "series".
     freq : str, int or None

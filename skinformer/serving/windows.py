@@ -7,7 +7,7 @@ import pandas as pd
 
 from skinformer.serving.signature import Signature, plain
 from skinformer.timeline.arrays import AnyArray, Float64Array, IntArray
-from skinformer.timeline.calendar import calendar_at
+from skinformer.timeline.calendar import KIND_OF_MONTH, calendar_at
 from skinformer.timeline.clock import (
     OFF_GRID,
     Clock,
@@ -151,6 +151,8 @@ def window_inputs(
         inputs["calendar"] = rows.calendar_at(steps, signature.calendar)
     if "steps" in signature.inputs:
         inputs["steps"] = rows.wall_steps_at(steps, signature.origin)
+    if "months" in signature.inputs:
+        inputs["months"] = rows.calendar_at(steps, (KIND_OF_MONTH,))[..., 0]
     inputs = {name: inputs[name] for name in signature.inputs}
     labels = rows.labels_at(series, ahead)
     return WindowInputs(inputs, labels)

@@ -40,7 +40,9 @@ FIELDS = {
     "week": Field(53, 7, 28, annual=True),
     "month": Field(12, 0, 360, annual=True),
 }
-#: How each field is read off a dated index, as integers from 0; trees and classes read the last.
+#: A field of months: the days beyond 28, and the weekday of the first one.
+KIND_OF_MONTH = "kind of month"
+#: How each field is read off a dated index, as integers from 0; other parts read the last ones.
 _READERS: dict[str, Callable[[Any], Any]] = {
     "minute": attrgetter("minute"),
     "hour": attrgetter("hour"),
@@ -52,6 +54,9 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "minute of day": lambda dates: dates.hour * 60 + dates.minute,
     "weekend": lambda dates: dates.day_of_week > 4,
     "day of year": lambda dates: dates.day_of_year - 1,
+    KIND_OF_MONTH: lambda dates: (
+        7 * (dates.days_in_month - 28) + (dates.day_of_week - dates.day + 1) % 7
+    ),
 }
 
 
