@@ -703,8 +703,70 @@ BOUNDS = [
         ("bounds/test_bounds.py::test_a_column_known_ahead_tells_what_is_closed",),
     ),
 ]
+#: Sums over months are divided by what their days do, and forecasts multiplied by it again.
+MONTHS = [
+    Mutant(
+        f"months are {what}",
+        path,
+        function,
+        old,
+        new,
+        (f"estimators/test_months.py::{test}",),
+    )
+    for what, path, function, old, new, test in [
+        (
+            "not put on forecasts",
+            "intervals/forecaster.py",
+            "IntervalForecaster.forecasts",
+            "return places.with_months(both)",
+            "return both",
+            "test_forecasts_and_intervals",
+        ),
+        (
+            "not put on paths",
+            "estimators/intervals.py",
+            "IntervalsMixin._draw_paths",
+            "return places.with_months(paths)",
+            "return paths",
+            "test_paths",
+        ),
+        (
+            "not taken off rows of predict",
+            "rolling/forecaster.py",
+            "StepForecaster.observe",
+            "self.months.taken_off(table)",
+            "table",
+            "test_later_rows_are_read_and_forecast",
+        ),
+        (
+            "not taken off rows of update",
+            "rolling/forecaster.py",
+            "StepForecaster.appended",
+            "self.months.taken_off(table)",
+            "table",
+            "test_updates",
+        ),
+        (
+            "not put on what graphs forecast",
+            "export/forecast.py",
+            "ExportedForecast.forward",
+            "(forecast * of_months).masked_fill(lost, torch.nan)",
+            "forecast.masked_fill(lost, torch.nan)",
+            "test_exported_graphs",
+        ),
+    ]
+]
 
-MUTANTS = [*CAUSALITY, *JUDGING, *UNITS, *BOUNDS, *TIMESTAMPS, *INTERVALS, *FILES]
+MUTANTS = [
+    *CAUSALITY,
+    *JUDGING,
+    *UNITS,
+    *MONTHS,
+    *BOUNDS,
+    *TIMESTAMPS,
+    *INTERVALS,
+    *FILES,
+]
 
 
 def source_of(mutant, root=ROOT):

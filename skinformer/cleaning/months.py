@@ -47,8 +47,8 @@ def find_month_effects(table: Table) -> MonthEffects:
     Returns
     -------
     MonthEffects
-        None of targets that are mostly not above zero, that have too few rows, or of which rows
-        show none. Cost: products of 19 columns for each row.
+        None of targets that are mostly not above zero, that have a ceiling or too few rows, or of
+        which rows show none. Cost: products of 19 columns for each row.
     """
     if not is_monthly(table.clock):
         return MonthEffects()
@@ -112,7 +112,7 @@ class _Changes(NamedTuple):
     regressors : ndarray of shape (n_months, 19)
         The same of the effects of months, and behind them one for each month of the year.
     usable : ndarray of shape (n_series,)
-        Series that are mostly above zero.
+        Series that are mostly above zero, and have no ceiling.
     """
 
     values: Float64Array
@@ -130,6 +130,10 @@ class _Changes(NamedTuple):
         is_positive = y > 0
         n_known = (~np.isnan(y)).sum(axis=1)
         usable = is_positive.sum(axis=1) >= _LEAST_POSITIVE * n_known
+        # Rates that reach their ceiling would be forecast beyond it.
+        greatest = np.fmax.reduce(y, axis=1, keepdims=True)
+        is_rate = np.isin(greatest, [1.0, 100.0]) & (y == greatest)
+        usable &= is_rate.sum(axis=1) <= 2
         usable &= n_known > 0
         logs = np.log(np.where(is_positive & usable[:, None], y, np.nan))
         kind, month = calendar_at(table.clock, steps, [KIND_OF_MONTH, "month"]).T

@@ -87,6 +87,7 @@ def no_effect():
         "the same in all years": table(100.0 + 10.0 * (index.month % 5)),
         "below zero": table(sums(index) - sums(index).mean()),
         "mostly zero": table(sums(index) * (np.arange(150) % 3 == 0)),
+        "a share": table(np.minimum(sums(index) / 36, 1.0)),
         "few rows": table(sums(index)[:30], index=index[:30]),
         "days": table(
             sums(index), index=pd.date_range("2001-03-01", periods=150, freq="D")

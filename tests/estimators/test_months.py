@@ -137,8 +137,10 @@ def test_backtests(model, comparable, frame, factors):
     some = {"levels": [0.2]}
     found = backtest(model, frame[N_FIT:], **some)
     expected = backtest(comparable, (frame / factors)[N_FIT:], **some)
-    of_rows = factors.stack().rename_axis(["time", "target"]).rename("factor")
     ratio = found["forecast"] / expected["forecast"]
+    of_rows = factors.melt(ignore_index=False, var_name="target", value_name="factor")
+    of_rows = of_rows.set_index("target", append=True)["factor"]
+    of_rows = of_rows.rename_axis(["time", "target"])
     keys = found.reset_index()[["time", "target"]]
     np.testing.assert_allclose(
         ratio.to_numpy(), keys.join(of_rows, on=["time", "target"])["factor"], rtol=1e-6
