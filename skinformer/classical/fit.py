@@ -258,9 +258,60 @@ def fit_classical(rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> Classical
         errors.compare_final(series, forecast, past.recent_level, leaps)
 
     weights, panel_weights = errors.weights()
+    if not of_mean:
+        # Means of medians and of what lies above zero lie above zero.
+        medians = np.array([name.endswith("median") for name in final.names])
+        weights[judged.rare] = _among(medians, weights[judged.rare])
+        if judged.new_is_rare:
+            [panel_weights] = _among(medians, panel_weights[None])
     return ClassicalFit(
         final, weights, panel_weights, judged.never_negative, judged.first_steps
     )
+
+
+def _among(chosen: BoolArray, weights: Float32Array) -> Float32Array:
+    """Give all weight to some candidates, (n, n_candidates)."""
+    share = (weights + np.float32(1e-9)) * chosen
+    return share / share.sum(axis=1, keepdims=True)
+
+
+def find_rare(rows: SeriesRows) -> tuple[BoolArray, bool]:
+    """
+    Find series of rare sales: more than half of the rows between their sales are zero.
+
+    Parameters
+    ----------
+    rows : SeriesRows
+        The rows of all series.
+
+    Returns
+    -------
+    tuple of ndarray of shape (n_series,) and bool
+        Which series are, and whether one is that the fit does not hold. Series of which little is
+        known are as those of the panel are.
+
+    Examples
+    --------
+    >>> from skinformer.timeline.clock import RowClock
+    >>> values = np.array([0, 0, 3, 0, 0, 0, 2, 0, 4, 5, 3, 6.0])
+    >>> known = np.ones(12, dtype=bool)
+    >>> rows = SeriesRows(values, known, np.arange(12), np.array([0, 8, 12]), RowClock())
+    >>> find_rare(rows)
+    (array([ True, False]), False)
+    """
+    prior = 12.0  # rows for which the panel's share of zeros counts
+    n_series = len(rows.first_row) - 1
+    n_rows = np.zeros(n_series)
+    n_zero = np.zeros(n_series)
+    for i, (start, stop) in enumerate(pairwise(rows.first_row.tolist())):
+        seen = rows.values[start:stop][rows.known[start:stop]]
+        sales = np.flatnonzero(seen)
+        if len(sales):
+            n_rows[i] = sales[-1] - sales[0]
+            n_zero[i] = n_rows[i] + 1 - len(sales)
+    of_panel = n_zero.sum() / max(n_rows.sum(), 1.0)
+    share = (n_zero + prior * of_panel) / (n_rows + prior)
+    return share > 0.5, bool(of_panel > 0.5)
 
 
 def _judge_at_origins(judged: _JudgedRows, errors: ErrorAccumulator) -> None:
@@ -306,6 +357,9 @@ class _JudgedRows:
         The step from which on each series is alive.
     never_negative : ndarray of shape (n_series,)
         Whether none of its rows lies below zero.
+    rare : ndarray of shape (n_series,)
+    new_is_rare : bool
+        See `find_rare`.
     """
 
     def __init__(self, rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> None:
@@ -317,14 +371,16 @@ class _JudgedRows:
         self.end = rows.first_row[1:]
         self.first_steps = np.full_like(self.end, _ALWAYS)
         self.never_negative = np.ones(len(self.end), dtype=bool)
+        self.rare, self.new_is_rare = find_rare(rows)
         for i, (start, stop) in enumerate(pairwise(rows.first_row.tolist())):
             if start < stop:
                 values = rows.values[start:stop]
-                known = rows.known[start:stop]
-                begin = start + begun(values, known)
-                self.begin[i] = begin
-                self.first_steps[i] = rows.steps[begin]
                 self.never_negative[i] = values.min() >= 0
+                # Of what is seldom sold a few sales begin nothing.
+                if not self.rare[i]:
+                    begin = start + begun(values, rows.known[start:stop])
+                    self.begin[i] = begin
+                    self.first_steps[i] = rows.steps[begin]
 
     def end_before_rest(self, n_judged: int) -> IntArray:
         """Return where a night, a weekend or a closure begins that ends a series, else its end.

@@ -32,6 +32,7 @@ from skinformer.intervals.features import (
 )
 from skinformer.intervals.forecaster import Intervals
 from skinformer.intervals.levels import level_shares
+from skinformer.intervals.recent import recent_distribution, recent_shares
 from skinformer.intervals.residuals import Residuals, independent_errors
 from skinformer.intervals.runs import run_distance, trailing_origins, trailing_sizes
 from skinformer.intervals.spread import Spread, fit_spread, mean_of_known, mean_size
@@ -249,10 +250,20 @@ def _fit_sizes(
         seasons=_seasons(timeline),
         n_windows=windows.n_apart,
     )
-    residuals = _sample(known.relative(spread, errors), points, windows, timeline)
+    relative = known.relative(spread, errors)
+    residuals, kept = _sample(relative, points, windows, timeline)
     # 2. How far errors depend on what is forecast.
     residuals = replace(residuals, level_share=level_shares(residuals))
-    # 3. Targets of which few errors are known.
+    # 3. How far what was seen lately says more than errors.
+    _, pred_len, n_targets = points.shape
+    recent = recent_distribution(
+        timeline.values[:, :n_targets], begin[kept], windows.origins[kept], pred_len
+    )
+    log_size = spread.typical + spread.log_size(known.features, known.steps)
+    sizes = np.exp(log_size) * _sizes_before(relative, windows.run)[:, None]
+    share = recent_shares(residuals, sizes[kept], recent)
+    residuals = replace(residuals, recent_share=share)
+    # 4. Targets of which few errors are known.
     return with_random_walk(spread, residuals, timeline, targets, errors)
 
 
@@ -274,8 +285,11 @@ def _sample(
     points: Float64Array,
     windows: CalibrationWindows,
     timeline: Timeline,
-) -> Residuals:
-    """Keep a sample of errors, divided by the sizes of those of the windows before them."""
+) -> tuple[Residuals, IntArray]:
+    """Keep a sample of errors, divided by the sizes of those of the windows before them.
+
+    Return also which windows it holds.
+    """
     most_values = 2_000_000
     relative = relative / _sizes_before(relative, windows.run)[:, None]
     # How many independent forecasts they amount to.
@@ -285,14 +299,16 @@ def _sample(
     n_kept = max(1, most_values // relative[0].size)
     kept = spread_places(len(relative), n_kept)
     origins = windows.origins[kept]
-    return Residuals(
+    sample = Residuals(
         relative[kept].astype(np.float32),
         n_independent,
         timeline.series_of(origins),
         timeline.steps_of(origins),
         points[kept].astype(np.float32),
         level_share=np.zeros(points.shape[2]),
+        recent_share=np.zeros(points.shape[2]),
     )
+    return sample, kept
 
 
 def _sizes_before(relative: Float64Array, run: IntArray) -> Float64Array:

@@ -85,6 +85,7 @@ def _with_walk_errors(residuals: Residuals, few: BoolArray) -> Residuals:
         origins=np.arange(n),
         points=np.resize(residuals.points, (n, *shape)),
         level_share=np.where(few, 0.0, residuals.level_share),
+        recent_share=np.where(few, 0.0, residuals.recent_share),
     )
 
 

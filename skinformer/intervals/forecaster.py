@@ -17,6 +17,7 @@ from skinformer.ensemble.windows import Forecaster, Rows
 from skinformer.intervals.changes import level_sizes
 from skinformer.intervals.collapses import Collapses
 from skinformer.intervals.features import STILL, WIDTH, features_of, unmoved, volatility
+from skinformer.intervals.recent import n_recent, recent_distribution, recent_quantiles
 from skinformer.intervals.residuals import Residuals
 from skinformer.intervals.runs import (
     N_TRAILING,
@@ -75,7 +76,7 @@ class Intervals:
         The sizes in outputs have been multiplied by the recent errors of windows that ended before
         the origin; the median of residuals is shrunk to 0, see `Residuals.quantiles`.
 
-        outputs: (n, n_targets, 3), from `IntervalForecaster.standardised`.
+        outputs: (n, n_targets, …), from `IntervalForecaster.standardised`.
         scaler: of the fit, and of series that it did not hold.
         series: that of each row.
         """
@@ -88,8 +89,17 @@ class Intervals:
         return rows.around(rows.size * residuals)
 
     def _residuals(self, rows: SizedRows, levels: Float64Array) -> Float64Array:
-        """Return quantiles of residuals of rows, (n_levels, n, n_targets)."""
-        return self.residuals.quantiles_at(levels, rows.point, rows.ahead)
+        """Return quantiles of residuals of rows, (n_levels, n, n_targets).
+
+        As far as recent rows count, they lead to the quantiles of these.
+        """
+        found = self.residuals.quantiles_at(levels, rows.point, rows.ahead)
+        share = self.residuals.recent_share
+        if not share.any():
+            return found
+        of_recent = recent_quantiles(rows.recent, levels) - rows.point
+        change = share * (of_recent / rows.size - found)
+        return found + np.nan_to_num(change)
 
     def paths(
         self,
@@ -125,7 +135,7 @@ class Intervals:
         self, outputs: Float64Array, scaler: Scaler, series: IntArray
     ) -> SizedRows:
         """Split outputs into the forecast, the size of its error, and the step of its residuals."""
-        point, log_size, ahead = np.moveaxis(outputs, 2, 0)
+        point, log_size, ahead = np.moveaxis(outputs[:, :, :3], 2, 0)
         typical = np.concatenate([self.spread.typical, self.far])
         n_steps = len(typical)
         step = np.minimum(ahead, n_steps - 1).astype(np.int64)
@@ -135,7 +145,12 @@ class Intervals:
         log_size += self.growth * np.log(times_farther)
         last_residual = len(self.spread.typical) - 1
         return SizedRows(
-            point, np.exp(log_size), np.minimum(step, last_residual), scaler, series
+            point,
+            np.exp(log_size),
+            np.minimum(step, last_residual),
+            scaler,
+            series,
+            outputs[:, :, 3:],
         )
 
 
@@ -144,7 +159,8 @@ class IntervalForecaster(StepForecaster):
     """A forecaster whose outputs hold the sizes of errors.
 
     There are three of each step and target: the forecast, the log of its error's size by what is
-    known, and the steps since the last observed target. They have no units: `standardised` returns
+    known, and the steps since the last observed target. Where recent rows count, their distribution
+    is behind them. They have no units: `standardised` returns
     them, and `Intervals` transforms them.
     """
 
@@ -168,7 +184,7 @@ class IntervalForecaster(StepForecaster):
     ) -> Float64Array:
         """Return forecasts of `predict` and quantiles behind them: (n, n_targets, 1 + n_levels).
 
-        outputs: (n, n_targets, 3), from `standardised`.
+        outputs: (n, n_targets, …), from `standardised`.
         """
         series = places.series
         scaler = self.scaler.with_unseen()
@@ -189,6 +205,7 @@ class IntervalForecaster(StepForecaster):
         log_of_no_size = -100.0
         outputs[where, 0] = value[where]
         outputs[where, 1] = log_of_no_size
+        outputs[where, 3:] = value[where][:, None]
 
     @property
     def look_back(self) -> int:
@@ -197,8 +214,11 @@ class IntervalForecaster(StepForecaster):
 
     @property
     def near(self) -> int:
-        """Rows before an origin that its forecast and volatility are made from."""
-        return max(super().look_back, WIDTH)
+        """Rows before an origin that its forecast, volatility and recent rows are made from."""
+        near = max(super().look_back, WIDTH)
+        if self.intervals.residuals.recent_share.any():
+            near = max(near, n_recent(self.sizes.pred_len))
+        return near
 
     def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
         inner = self.ensemble_forecaster(requested.place.series, requested.clock)
@@ -270,7 +290,25 @@ class _SizedWindows:
         # 4. The steps since the last known row.
         ahead = window_rows(origins - windows.until[:n], log_size.shape[1])[..., None]
         parts = np.broadcast_arrays(predicted.point[:n], log_size, ahead)
-        return np.stack(parts, axis=-1).astype(np.float32)
+        outputs = np.stack(parts, axis=-1)
+        # 5. The last known rows.
+        if self.forecaster.intervals.residuals.recent_share.any():
+            recent = self._recent(rows, origins, windows.until[:n])
+            of_steps = np.repeat(recent[:, None], outputs.shape[1], axis=1)
+            outputs = np.concatenate([outputs, of_steps], axis=-1)
+        return outputs.astype(np.float32)
+
+    def _recent(self, rows: Rows, origins: IntArray, until: IntArray) -> Float64Array:
+        """Describe the rows before the last known one, see `recent_distribution`.
+
+        It is NaN for series that were never observed.
+        """
+        sizes = self.forecaster.sizes
+        begin = rows.begin[rows.segment[origins]]
+        values = rows.values[:, : sizes.n_targets]
+        found = recent_distribution(values, begin, until, sizes.pred_len)
+        found[self._is_unknown(rows, origins)] = np.nan
+        return found
 
     def _find_known(self, rows: Rows) -> None:
         known: Any = rows.known  # rows of a recursion always have it
@@ -401,14 +439,18 @@ class _SizedWindows:
             errors[was_fitted] *= fit.intervals.optimism
         return errors
 
+    def _is_unknown(self, rows: Rows, origins: IntArray) -> BoolArray:
+        """Return before which windows nothing was observed."""
+        first_row = np.searchsorted(rows.segment, rows.segment[origins])
+        return self.known_until[origins - 1] == first_row
+
     def _widen_unknown(
         self, log_size: Float64Array, rows: Rows, origins: IntArray
     ) -> None:
         """Make errors of series never observed as large as the levels of all others vary."""
         fit = self.forecaster
         series = self._series(rows, origins)
-        first_row = np.searchsorted(rows.segment, rows.segment[origins])
-        is_unknown = self.known_until[origins - 1] == first_row
+        is_unknown = self._is_unknown(rows, origins)
         is_unknown &= series < fit.history.n_series
         if not is_unknown.any():
             return

@@ -21,7 +21,8 @@ _N_BLOCKS = 4
 _N_STEPS = 6
 #: Independent forecasts that stand for errors which do not depend on the level.
 _PRIOR = 30.0
-_LEVELS = np.arange(1, 10) / 10
+#: Levels at which quantiles are judged.
+LEVELS = np.arange(1, 10) / 10
 
 
 def level_shares(residuals: Residuals) -> Float64Array:
@@ -40,13 +41,13 @@ def level_shares(residuals: Residuals) -> Float64Array:
         fewer independent forecasts there are; 0 where these are fewer than two a block. Cost: some
         hundred sorts of 1,600 errors for each target.
     """
-    n_windows, pred_len, n_targets = residuals.errors.shape
+    n_windows, _, n_targets = residuals.errors.shape
     n_forecasts = min(residuals.n_windows, n_windows)
     if n_forecasts < 2 * _N_BLOCKS:
         return np.zeros(n_targets)
-    steps = np.unique(np.linspace(0, pred_len - 1, _N_STEPS).astype(int)).tolist()
+    steps = chosen_steps(residuals)
     losses = np.zeros((_N_BLOCKS, n_targets, len(SHARES)))
-    block = _blocks_of_time(residuals.origins)
+    block = blocks_of_time(residuals.origins)
     for number in range(_N_BLOCKS):
         inside = residuals.some(block == number)
         others = residuals.some(block != number)
@@ -57,7 +58,13 @@ def level_shares(residuals: Residuals) -> Float64Array:
     return np.array(SHARES)[best] * shrinkage(n_forecasts, _PRIOR)
 
 
-def _blocks_of_time(origins: IntArray) -> IntArray:
+def chosen_steps(residuals: Residuals) -> list[int]:
+    """Choose the steps ahead at which quantiles are judged."""
+    last = residuals.errors.shape[1] - 1
+    return np.unique(np.linspace(0, last, _N_STEPS).astype(int)).tolist()
+
+
+def blocks_of_time(origins: IntArray) -> IntArray:
     """Return the number of the block of each window, as many moments in each: (n,)."""
     moments, moment = np.unique(origins, return_inverse=True)
     return moment * _N_BLOCKS // len(moments)
@@ -70,13 +77,25 @@ def _losses(
     errors = inside.errors[:, step, target].astype(np.float64)
     points = inside.points[:, step, target].astype(np.float64)
     is_known = ~np.isnan(errors)
-    found = others.quantiles_near(_LEVELS, step, target, points[is_known])
+    found = others.quantiles_near(LEVELS, step, target, points[is_known])
     if found is None:
         return np.zeros(len(SHARES))
-    of_all = np.quantile(others.known_near(step, target), _LEVELS, method="weibull")
+    of_all = np.quantile(others.known_near(step, target), LEVELS, method="weibull")
     change = found - of_all[:, None]
-    level = _LEVELS[:, None]
+    return quantile_losses(errors[is_known], of_all[:, None], change)
+
+
+def quantile_losses(
+    errors: Float64Array, quantiles: Float64Array, change: Float64Array
+) -> Float64Array:
+    """Return the quantile losses of errors, one of each share of a change, (n_shares,).
+
+    errors: (n,).
+    quantiles, change: those of `LEVELS`, and what is added to them in full, (n_levels, n) or such
+    that they become so.
+    """
+    level = LEVELS[:, None]
     shares = np.array(SHARES)[:, None, None]
-    excess = errors[is_known] - of_all[:, None] - shares * change
+    excess = errors - quantiles - shares * change
     loss = np.maximum(level * excess, (level - 1) * excess)
     return loss.sum(axis=(1, 2))

@@ -29,6 +29,7 @@ class Residuals:
     points: (n_windows, pred_len, n_targets), the forecasts, standardised.
     level_share: (n_targets,), how far errors of forecasts alike are believed beside those of all,
     see `level_shares`.
+    recent_share: (n_targets,), how much quantiles of recent rows count, see `recent_shares`.
     """
 
     errors: Float32Array
@@ -37,6 +38,7 @@ class Residuals:
     origins: IntArray
     points: Float32Array
     level_share: Float64Array
+    recent_share: Float64Array
 
     def some(self, windows: BoolArray) -> Residuals:
         """Keep some of the windows."""

@@ -19,6 +19,8 @@ class SizedRows:
     ahead: (n, n_targets), the step whose residuals are theirs.
     scaler: of the fit, and of series that it did not hold.
     series: (n,), that of each row.
+    recent: (n, n_targets, n_kept), what describes the rows before the origin of each; there may be
+    nothing.
     """
 
     point: Float64Array
@@ -26,6 +28,7 @@ class SizedRows:
     ahead: IntArray
     scaler: Scaler
     series: IntArray
+    recent: Float64Array
 
     def around(self, errors: Float64Array) -> Float64Array:
         """Add errors, (n_each, n, n_targets), in y's units: (n, n_targets, n_each)."""

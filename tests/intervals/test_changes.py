@@ -25,7 +25,9 @@ def sizes(errors, rows, first_row=(0, 4)):
     )
     errors32 = errors.astype(np.float32)
     no_share = np.zeros(errors.shape[2])
-    residuals = Residuals(errors32, n, np.zeros(n), np.arange(n), errors32, no_share)
+    residuals = Residuals(
+        errors32, n, np.zeros(n), np.arange(n), errors32, no_share, no_share
+    )
     values = np.array(rows, dtype=np.float32)[:, None]
     timeline = SimpleNamespace(
         weight=(~np.isnan(values)).astype(float), first_row=np.array(first_row)

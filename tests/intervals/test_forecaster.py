@@ -16,7 +16,9 @@ def intervals(errors):
     nothing, each = np.zeros(errors.shape[1:]), np.arange(len(errors))
     return Intervals(
         Spread(nothing, nothing[0, :, None], nothing[0, :, None], nothing[:1]),
-        Residuals(errors, float(len(errors)), 0 * each, each, errors, nothing[0]),
+        Residuals(
+            errors, float(len(errors)), 0 * each, each, errors, nothing[0], nothing[0]
+        ),
         quiet=nothing[0],
         far=nothing[:0],
         growth=nothing[0],

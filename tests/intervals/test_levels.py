@@ -23,7 +23,7 @@ def sample(errors, points, n_windows):
     each = np.arange(len(errors))
     errors, points = errors.astype(np.float32), points.astype(np.float32)
     no_share = np.zeros(errors.shape[2])
-    return Residuals(errors, n_windows, 0 * each, each, points, no_share)
+    return Residuals(errors, n_windows, 0 * each, each, points, no_share, no_share)
 
 
 def rain(n=800, seed=0):

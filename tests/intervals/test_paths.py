@@ -17,7 +17,9 @@ def panel(errors):
     """Return errors of (series, time, step) of one target."""
     series, time = np.indices(errors.shape[:2]).reshape(2, -1)
     flat = errors.reshape(len(series), -1, 1).astype(np.float32)
-    return Residuals(flat, float(errors.shape[1]), series, time, flat, np.zeros(1))
+    return Residuals(
+        flat, float(errors.shape[1]), series, time, flat, np.zeros(1), np.zeros(1)
+    )
 
 
 def drawn(residuals, series, n_paths=2000):

@@ -14,7 +14,7 @@ def sample(errors, n_windows):
     """Return errors of one series."""
     each = np.arange(len(errors))
     no_share = np.zeros(errors.shape[2])
-    return Residuals(errors, n_windows, 0 * each, each, errors, no_share)
+    return Residuals(errors, n_windows, 0 * each, each, errors, no_share, no_share)
 
 
 def test_many_independent_errors_give_their_quantiles():
