@@ -487,7 +487,7 @@ def _joint(forecast: Float64Array, weights: Float32Array) -> Float64Array:
     """Average forecasts, (n, n_candidates, pred_len), by the weights of those that there are."""
     able = ~np.isnan(forecast)
     share = weights[:, :, None].astype(np.float64) * able
-    # The last value, which every window has.
-    share[:, 0] += 1e-9
+    # Else the last value, which every window has.
+    share[:, 0] += share.sum(axis=1) == 0
     total = (share * np.nan_to_num(forecast)).sum(axis=1)
     return total / share.sum(axis=1)

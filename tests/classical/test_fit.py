@@ -308,6 +308,56 @@ def test_a_product_is_forecast_from_its_launch_on():
     )
 
 
+def rare_sales(n_series=30, n_rows=36, seed=0):
+    """Draw sales of one to three pieces in one month of four."""
+    rng = np.random.default_rng(seed)
+    shape = n_series, n_rows
+    return list(rng.integers(1, 4, size=shape) * 1.0 * (rng.random(shape) < 0.25))
+
+
+def test_medians_of_rare_sales_are_zero():
+    """Beside them means, trends and ridges lie above zero, and so did a mean of all."""
+    assert (forecasts(rare_sales(), MONTHS) == 0).mean() > 0.95
+    assert (forecasts(rare_sales(), MONTHS, of_mean=True) > 0.1).mean() > 0.95
+
+
+def test_a_first_sale_is_no_launch_where_sales_are_rare():
+    """What came before it, 26 months without one, says that the next month has none, too."""
+    late = np.append(np.zeros(26), 2.0)
+    beside_rare = fitted([*rare_sales(), late], MONTHS)
+    assert beside_rare.begun[-1] < 0
+    assert not beside_rare.forecast(windows_of([late], owner=[30])).any()
+    beside_others = fitted(
+        [late, *(monthly(40, seed=i).past for i in range(5))], MONTHS
+    )
+    assert beside_others.begun[0] == 39  # the last step of all
+
+
+def test_a_short_series_is_as_rare_as_others_are():
+    """Two months without a sale between two with one say little."""
+    short = np.array([50.0, 0.0, 0.0, 48.0])
+    often = [monthly(40, seed=i).past for i in range(5)]
+    for others, expected in ((often, False), (rare_sales(), True)):
+        series = [short, *others]
+        rows = SeriesRows(
+            np.concatenate(series),
+            np.ones(sum(map(len, series)), dtype=bool),
+            np.concatenate([np.arange(len(one)) for one in series]),
+            np.cumsum([0, *map(len, series)]),
+            RowClock(),
+        )
+        is_rare, new_is_rare = fitting.find_rare(rows)
+        assert bool(is_rare[0]) is new_is_rare is expected
+
+
+def test_a_new_series_is_rare_where_most_are():
+    new = np.array([0.0, 3.0, 0.0, 0.0, 0.0, 1.0])
+    windows = windows_of([new], owner=[-1])
+    assert not fitted(rare_sales(), MONTHS).forecast(windows).any()
+    often = [monthly(40, seed=i).past for i in range(5)]
+    assert fitted(often, MONTHS).forecast(windows).any()
+
+
 def test_a_product_that_is_sold_no_longer_is_forecast_at_zero():
     """Ridges of the panel would go on, and a season of what was sold."""
     ended = np.concatenate([monthly(40).past, np.zeros(12)])
