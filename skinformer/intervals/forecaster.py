@@ -17,7 +17,7 @@ from skinformer.ensemble.windows import Forecaster, Rows
 from skinformer.intervals.changes import level_sizes
 from skinformer.intervals.collapses import Collapses
 from skinformer.intervals.features import STILL, WIDTH, features_of, unmoved, volatility
-from skinformer.intervals.recent import n_recent, recent_distribution, recent_quantiles
+from skinformer.intervals.recent import recent_distribution, recent_quantiles
 from skinformer.intervals.residuals import Residuals
 from skinformer.intervals.runs import (
     N_TRAILING,
@@ -214,11 +214,8 @@ class IntervalForecaster(StepForecaster):
 
     @property
     def near(self) -> int:
-        """Rows before an origin that its forecast, volatility and recent rows are made from."""
-        near = max(super().look_back, WIDTH)
-        if self.intervals.residuals.recent_share.any():
-            near = max(near, n_recent(self.sizes.pred_len))
-        return near
+        """Rows before an origin that its forecast and volatility are made from."""
+        return max(super().look_back, WIDTH)
 
     def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
         inner = self.ensemble_forecaster(requested.place.series, requested.clock)
