@@ -105,22 +105,24 @@ def recent_shares(
     losses = np.zeros((block.max() + 1, n_targets, len(SHARES)))
     if len(losses) < 2:
         return np.zeros(n_targets)
+    steps = chosen_steps(residuals)
     of_recent = recent_quantiles(recent, LEVELS)
     for number in range(len(losses)):
         inside = block == number
         others = residuals.some(~inside)
-        some = residuals.some(inside)
-        for step in chosen_steps(residuals):
-            errors = some.errors[:, step].astype(np.float64)
-            points = some.points[:, step].astype(np.float64)
-            of_errors = others.quantiles_at(LEVELS, points, np.full(points.shape, step))
-            around = (of_recent[:, inside] - points) / sizes[inside, step]
-            for j in range(n_targets):
-                known = ~np.isnan(errors[:, j])
-                losses[number, j] += quantile_losses(
-                    errors[known, j],
-                    of_errors[:, known, j],
-                    around[:, known, j] - of_errors[:, known, j],
-                )
+        # Step after step, all windows of the block, (n_steps * n_inside, n_targets).
+        ahead = np.repeat(steps, inside.sum())
+        window = np.tile(np.flatnonzero(inside), len(steps))
+        errors = residuals.errors[window, ahead].astype(np.float64)
+        points = residuals.points[window, ahead].astype(np.float64)
+        of_steps = np.broadcast_to(ahead[:, None], points.shape)
+        of_errors = others.quantiles_at(LEVELS, points, of_steps)
+        of_rows = (of_recent[:, window] - points) / sizes[window, ahead]
+        for j in range(n_targets):
+            known = ~np.isnan(errors[:, j])
+            change = of_rows[:, known, j] - of_errors[:, known, j]
+            losses[number, j] = quantile_losses(
+                errors[known, j], of_errors[:, known, j], change
+            )
     best = [mean_log_share(losses[:, j], margin=1.0) for j in range(n_targets)]
     return np.array(SHARES)[best]
