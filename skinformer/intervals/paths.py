@@ -95,7 +95,8 @@ def normal_scores(residuals: Residuals) -> Float64Array:
 
     >>> none = np.zeros(3, dtype=np.int64)
     >>> errors = np.array([[[5.0]], [[-1.0]], [[900.0]]], dtype=np.float32)
-    >>> residuals = Residuals(errors, 3.0, none, none, errors, np.zeros(1))
+    >>> no_share = np.zeros(1)
+    >>> residuals = Residuals(errors, 3.0, none, none, errors, no_share, no_share)
     >>> normal_scores(residuals).ravel().round(2)
     array([ 0.  , -0.97,  0.97])
     """
