@@ -9,7 +9,12 @@ from itertools import pairwise
 import numpy as np
 
 from skinformer.budget import current_share
-from skinformer.classical.candidates import Sizes, candidate_names, forecast_candidates
+from skinformer.classical.candidates import (
+    Sizes,
+    candidate_names,
+    forecast_candidates,
+    shortest,
+)
 from skinformer.classical.dates import DateEffects, find_date_effects
 from skinformer.classical.judging import ErrorAccumulator, origin_distances
 from skinformer.classical.past import Past, begun
@@ -259,7 +264,7 @@ def fit_classical(rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> Classical
 
     weights, panel_weights = errors.weights()
     if not of_mean:
-        # Means of medians and of what lies above zero lie above zero.
+        # The median of rare sales is zero, and a mean with other candidates would lie above it.
         medians = np.array([name.endswith("median") for name in final.names])
         weights[judged.rare] = _among(medians, weights[judged.rare])
         if judged.new_is_rare:
@@ -275,43 +280,61 @@ def _among(chosen: BoolArray, weights: Float32Array) -> Float32Array:
     return share / share.sum(axis=1, keepdims=True)
 
 
-def find_rare(rows: SeriesRows) -> tuple[BoolArray, bool]:
+def find_rare(rows: SeriesRows, season: int) -> tuple[BoolArray, bool]:
     """
-    Find series of rare sales: more than half of the rows between their sales are zero.
+    Find series of rare sales.
+
+    More than half of the rows between their sales are zero, and a season after a sale zeros are at
+    least half as frequent: nights, closed days and goods of one season are not rare.
 
     Parameters
     ----------
     rows : SeriesRows
         The rows of all series.
+    season : int
+        Rows of a season, 1 for none.
 
     Returns
     -------
     tuple of ndarray of shape (n_series,) and bool
-        Which series are, and whether one is that the fit does not hold. Series of which little is
-        known are as those of the panel are.
+        Which series are rare, and whether a series that the fit did not hold is taken to be. Series
+        of which little is known are as those of the panel are.
 
     Examples
     --------
     >>> from skinformer.timeline.clock import RowClock
-    >>> values = np.array([0, 0, 3, 0, 0, 0, 2, 0, 4, 5, 3, 6.0])
-    >>> known = np.ones(12, dtype=bool)
-    >>> rows = SeriesRows(values, known, np.arange(12), np.array([0, 8, 12]), RowClock())
-    >>> find_rare(rows)
+    >>> values = np.array([3, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0, 1, 4, 5, 3, 6, 4, 5, 3, 7.0])
+    >>> known = np.ones(21, dtype=bool)
+    >>> first_row = np.array([0, 13, 21])
+    >>> find_rare(SeriesRows(values, known, np.arange(21), first_row, RowClock()), 1)
     (array([ True, False]), False)
     """
-    prior = 12.0  # rows for which the panel's share of zeros counts
     n_series = len(rows.first_row) - 1
-    n_rows = np.zeros(n_series)
-    n_zero = np.zeros(n_series)
+    between = np.zeros((n_series, 2))
+    after_sales = np.zeros((n_series, 2))
     for i, (start, stop) in enumerate(pairwise(rows.first_row.tolist())):
         seen = rows.values[start:stop][rows.known[start:stop]]
         sales = np.flatnonzero(seen)
         if len(sales):
-            n_rows[i] = sales[-1] - sales[0]
-            n_zero[i] = n_rows[i] + 1 - len(sales)
+            of_sales = seen[sales[0] : sales[-1] + 1]
+            later = of_sales[season:][of_sales[:-season] != 0]
+            between[i] = (of_sales[1:] == 0).sum(), len(of_sales) - 1
+            after_sales[i] = (later == 0).sum(), len(later)
+    share = _shares_of_zeros(between)
+    is_rare = (share > 0.5) & (_shares_of_zeros(after_sales) > share / 2)
+    return is_rare[:-1], bool(is_rare[-1])
+
+
+def _shares_of_zeros(counts: Float64Array) -> Float64Array:
+    """Return the share of zeros of each series, drawn to that of all, and this: (n_series + 1,).
+
+    counts: (n_series, 2), zeros and rows.
+    """
+    prior = 12.0  # rows for which the share of all series counts
+    n_zero, n_rows = counts.T
     of_panel = n_zero.sum() / max(n_rows.sum(), 1.0)
-    share = (n_zero + prior * of_panel) / (n_rows + prior)
-    return share > 0.5, bool(of_panel > 0.5)
+    shares = (n_zero + prior * of_panel) / (n_rows + prior)
+    return np.append(shares, of_panel)
 
 
 def _judge_at_origins(judged: _JudgedRows, errors: ErrorAccumulator) -> None:
@@ -371,7 +394,7 @@ class _JudgedRows:
         self.end = rows.first_row[1:]
         self.first_steps = np.full_like(self.end, _ALWAYS)
         self.never_negative = np.ones(len(self.end), dtype=bool)
-        self.rare, self.new_is_rare = find_rare(rows)
+        self.rare, self.new_is_rare = find_rare(rows, shortest(sizes.seasons))
         for i, (start, stop) in enumerate(pairwise(rows.first_row.tolist())):
             if start < stop:
                 values = rows.values[start:stop]

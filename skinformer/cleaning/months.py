@@ -30,6 +30,8 @@ _SURE = np.log(10)
 #: The ratio of variances below which effects of weekdays are chance. That of white noise, of which
 #: neighbours are taken off, is below 4 in nine of ten cases.
 _USUAL_RATIO = 4.0
+#: Logarithm of the factor of a month at most: a quarter more or less.
+_MOST_LOG = np.log(1.25)
 _N_EFFECTS = (
     7  # the logarithm of the number of days, and six of the weekdays beside Sunday
 )
@@ -48,7 +50,8 @@ def find_month_effects(table: Table) -> MonthEffects:
     -------
     MonthEffects
         None of targets that are mostly not above zero, that have a ceiling or too few rows, or of
-        which rows show none. Cost: products of 19 columns for each row.
+        which rows show none. Cost: products of 19 columns for each month of each series, and some
+        arrays of all months by all series.
     """
     if not is_monthly(table.clock):
         return MonthEffects()
@@ -60,7 +63,7 @@ def find_month_effects(table: Table) -> MonthEffects:
     logs = np.zeros((n_series + 1, len(by_kind), table.n_targets))
     for j in range(table.n_targets):
         effects = _effects_of_target(table, j, by_kind)
-        logs[:, :, j] = effects @ by_kind.T
+        logs[:, :, j] = np.clip(effects @ by_kind.T, -_MOST_LOG, _MOST_LOG)
     return MonthEffects(logs if logs.any() else None)
 
 
@@ -73,11 +76,14 @@ def _effects_of_target(table: Table, j: int, by_kind: Float64Array) -> Float64Ar
         return effects
     # 1. What all series share, by their weighted mean of each month.
     shared = _shared_effects(changes.mean_series())
-    effects[:-1][changes.usable] = shared
     effects[-1] = shared
-    # 2. By what each series differs.
+    # 2. By what each series differs; one that clearly moves more without the effect has none.
+    given = changes.regression()
+    left = given.without(shared)
+    has_effect = changes.usable & (left.total <= 1.5 * given.total)
+    effects[:-1][has_effect] = shared
     if n_series > 1:
-        effects[:-1] += _own_effects(changes, shared)
+        effects[:-1, 1:][has_effect] += left.weekdays()[has_effect]
     return effects
 
 
@@ -92,13 +98,6 @@ def _shared_effects(mean: _Regression) -> Float64Array:
     effects[0] = log_odds > _SURE
     effects[1:] = mean.without(effects).weekdays()[0]
     return effects
-
-
-def _own_effects(changes: _Changes, shared: Float64Array) -> Float64Array:
-    """Return by what the effects on each series differ from shared ones, (n_series, 7)."""
-    own = np.zeros((len(changes.values), _N_EFFECTS))
-    own[:, 1:] = changes.regression().without(shared).weekdays()
-    return own
 
 
 class _Changes(NamedTuple):

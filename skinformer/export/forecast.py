@@ -99,7 +99,8 @@ class ExportedForecast(nn.Module):
         one.
         calendar: (batch, seq_len + pred_len, n_fields), calendar fields, counted from 0.
         steps: (batch, seq_len + pred_len), steps on the wall from the first row of the fit on.
-        months: (batch, seq_len + pred_len), kinds of months, counted from 0.
+        months: (batch, seq_len + pred_len), kinds of months: seven times the days beyond 28, and
+        the weekday of the first one, from 0 for Monday on.
 
         Forecasts, (batch, pred_len, n_targets), float64, are in the targets' units. Beside them is
         what stands in a later `past` for a truth that is missing: another number only where
@@ -136,7 +137,7 @@ class ExportedForecast(nn.Module):
         sizes = self.sizes
         length = sizes.seq_len + sizes.pred_len
         ones = past.new_ones(past.shape[0], length, past.shape[2])
-        if self.months is None or months is None:
+        if self.months is None:
             return ones
         of_targets = self.months(months, row)
         return torch.cat([of_targets, ones[..., sizes.n_targets :]], dim=-1)

@@ -257,7 +257,10 @@ def _fit_sizes(
     # 3. How far what was seen lately says more than errors.
     _, pred_len, n_targets = points.shape
     recent = recent_distribution(
-        timeline.values[:, :n_targets], begin[kept], windows.origins[kept], pred_len
+        timeline.values[:, :n_targets],
+        timeline.first_truth[series[kept]],
+        windows.origins[kept],
+        pred_len,
     )
     log_size = spread.typical + spread.log_size(known.features, known.steps)
     sizes = np.exp(log_size) * _sizes_before(relative, windows.run)[:, None]

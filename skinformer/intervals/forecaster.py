@@ -97,9 +97,12 @@ class Intervals:
         share = self.residuals.recent_share
         if not share.any():
             return found
-        of_recent = recent_quantiles(rows.recent, levels) - rows.point
-        change = share * (of_recent / rows.size - found)
-        return found + np.nan_to_num(change)
+        some = np.flatnonzero(share)
+        of_recent = recent_quantiles(rows.recent[:, some], levels)
+        of_recent = (of_recent - rows.point[:, some]) / rows.size[:, some]
+        change = share[some] * (of_recent - found[..., some])
+        found[..., some] += np.nan_to_num(change)
+        return found
 
     def paths(
         self,

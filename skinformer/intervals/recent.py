@@ -52,8 +52,8 @@ def recent_distribution(
     Returns
     -------
     ndarray of shape (n, n_targets, N_KEPT)
-        Quantiles of equal distance, from the least to the greatest of 18 rows at least, as far as
-        there are as many.
+        Quantiles of equal distance, from the least to the greatest of the last ``n_recent`` rows,
+        or of all if there are fewer.
     """
     n_most = n_recent(pred_len)
     rows = window_rows(until - n_most, n_most)

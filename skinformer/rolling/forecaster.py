@@ -58,10 +58,6 @@ class Places(NamedTuple):
         n_more = values.ndim - self.factors.ndim
         return values * self.factors.reshape(*self.factors.shape, *[1] * n_more)
 
-    def take(self, some: BoolArray) -> Places:
-        """Choose steps."""
-        return Places(self.series[some], self.factors[some])
-
 
 @dataclass(frozen=True)
 class StepForecaster:

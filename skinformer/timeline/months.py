@@ -10,6 +10,7 @@ import numpy as np
 from skinformer.timeline.arrays import AnyArray, Float64Array, IntArray
 from skinformer.timeline.calendar import KIND_OF_MONTH, calendar_at
 from skinformer.timeline.clock import Clock, wall_times
+from skinformer.timeline.seasons import step_days
 from skinformer.timeline.timeline import Table
 
 
@@ -30,7 +31,7 @@ class MonthEffects(NamedTuple):
     logs: Float64Array | None = None
 
     def factors(self, clock: Clock, steps: IntArray, series: IntArray) -> Float64Array:
-        """Return the factors of steps of series, (n, n_targets); of one target 1 without any."""
+        """Return the factors of steps of series, (n, n_targets); (n, 1) of ones without any."""
         if self.logs is None:
             return np.ones((len(steps), 1))
         kind = calendar_at(clock, steps, [KIND_OF_MONTH])[:, 0]
@@ -51,7 +52,7 @@ class MonthEffects(NamedTuple):
 
 def is_monthly(clock: Clock) -> bool:
     """Whether each step of a clock lies in the month after that of the step before."""
-    if not clock.dated:
+    if not clock.dated or not 28 <= step_days(clock) <= 31:
         return False
     dates = wall_times(clock.labels(np.arange(121)))
     months = 12 * dates.year + dates.month

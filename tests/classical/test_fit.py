@@ -346,8 +346,18 @@ def test_a_short_series_is_as_rare_as_others_are():
             np.cumsum([0, *map(len, series)]),
             RowClock(),
         )
-        is_rare, new_is_rare = fitting.find_rare(rows)
+        is_rare, new_is_rare = fitting.find_rare(rows, 1)
         assert bool(is_rare[0]) is new_is_rare is expected
+
+
+def test_goods_of_one_season_are_not_rare():
+    """Two thirds of their rows are zero, as of nights and closed days, too."""
+    year = np.array([0.0] * 8 + [30.0, 50.0, 60.0, 20.0])
+    rng = np.random.default_rng(0)
+    sales = [np.tile(year, 4) * rng.uniform(0.8, 1.2, 48) for _ in range(10)]
+    found = forecasts(sales, MONTHS)
+    assert (found[:, :8] < 3).all()
+    assert (found[:, 9:11] > 30).all()
 
 
 def test_a_new_series_is_rare_where_most_are():

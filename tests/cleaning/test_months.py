@@ -130,6 +130,24 @@ def test_a_series_that_hardly_changes_does_not_decide_for_all():
     assert np.ptp(np.log(sums(index) / factors(found, index, series=30))) < 0.03
 
 
+def test_a_series_that_days_do_not_move_is_left_as_it_is():
+    """Such as a fee, or a price, beside sums."""
+    index = months(96)
+    sales = [k * sums(index) * noise(96, k, size=0.05) for k in range(1, 30)]
+    price = 5 * noise(96, size=0.005)
+    found = find_month_effects(table(*sales, np.full(96, 3.0), price))
+    assert (factors(found, index, series=29) == 1).all()
+    assert (factors(found, index, series=30) == 1).all()
+    assert np.ptp(factors(found, index, series=0)) > 0.1
+
+
+def test_no_factor_is_wild():
+    index = months(72)
+    wild = sums(index, np.array([0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]))
+    found = find_month_effects(table(wild * noise(72)))
+    assert np.abs(np.log(factors(found, index))).max() < 0.23
+
+
 def test_series_of_rare_sales_beside_others_stay_as_they_are():
     index = months(96)
     rare = sums(index) * (np.arange(96) % 4 == 0)
