@@ -702,6 +702,22 @@ BOUNDS = [
         "found.append(self.closed_ahead.at(values, series) & False)",
         ("bounds/test_bounds.py::test_a_column_known_ahead_tells_what_is_closed",),
     ),
+    Mutant(
+        "what is always zero has the quantiles of recent rows",
+        "intervals/forecaster.py",
+        "IntervalForecaster.set_constant",
+        "outputs[where, 3:] = value[where][:, None]",
+        "outputs[where, 3:] += 0",
+        ("intervals/test_recent.py::test_what_is_always_zero_stays_zero",),
+    ),
+    Mutant(
+        "nights and seasons are rare sales",
+        "classical/fit.py",
+        "find_rare",
+        "_shares_of_zeros(after_sales) > share / 2",
+        "share > 0.5",
+        ("classical/test_fit.py::test_goods_of_one_season_are_not_rare",),
+    ),
 ]
 #: Sums over months are divided by what their days do, and forecasts multiplied by it again.
 MONTHS = [
