@@ -290,25 +290,27 @@ class _SizedWindows:
         # 4. The steps since the last known row.
         ahead = window_rows(origins - windows.until[:n], log_size.shape[1])[..., None]
         parts = np.broadcast_arrays(predicted.point[:n], log_size, ahead)
-        outputs = np.stack(parts, axis=-1)
-        # 5. The last known rows.
-        if self.forecaster.intervals.residuals.recent_share.any():
-            recent = self._recent(rows, origins, windows.until[:n])
-            of_steps = np.repeat(recent[:, None], outputs.shape[1], axis=1)
-            outputs = np.concatenate([outputs, of_steps], axis=-1)
+        sized = np.stack(parts, axis=-1)
+        # 5. What was seen lately, where it counts.
+        outputs = self._with_recent(sized, rows, origins, windows.until[:n])
         return outputs.astype(np.float32)
 
-    def _recent(self, rows: Rows, origins: IntArray, until: IntArray) -> Float64Array:
-        """Describe the rows before the last known one, see `recent_distribution`.
+    def _with_recent(
+        self, outputs: Float64Array, rows: Rows, origins: IntArray, until: IntArray
+    ) -> Float64Array:
+        """Put the distribution of recent rows behind outputs, see `recent_distribution`.
 
         It is NaN for series that were never observed.
         """
-        sizes = self.forecaster.sizes
+        fit = self.forecaster
+        if not fit.intervals.residuals.recent_share.any():
+            return outputs
         begin = rows.begin[rows.segment[origins]]
-        values = rows.values[:, : sizes.n_targets]
-        found = recent_distribution(values, begin, until, sizes.pred_len)
-        found[self._is_unknown(rows, origins)] = np.nan
-        return found
+        values = rows.values[:, : fit.sizes.n_targets]
+        recent = recent_distribution(values, begin, until, fit.sizes.pred_len)
+        recent[self._is_unknown(rows, origins)] = np.nan
+        of_steps = np.repeat(recent[:, None], outputs.shape[1], axis=1)
+        return np.concatenate([outputs, of_steps], axis=-1)
 
     def _find_known(self, rows: Rows) -> None:
         known: Any = rows.known  # rows of a recursion always have it

@@ -18,7 +18,7 @@ from skinformer.intervals.levels import (
 )
 from skinformer.intervals.residuals import Residuals
 from skinformer.selection import SHARES, mean_log_share
-from skinformer.timeline.arrays import Float64Array, Floats, IntArray
+from skinformer.timeline.arrays import BoolArray, Float64Array, Floats, IntArray
 from skinformer.timeline.windows import window_rows
 
 #: Recent rows at least.
@@ -102,27 +102,40 @@ def recent_shares(
     if not block.any():
         _, series = np.unique(residuals.series, return_inverse=True)
         block = series % _N_PARTS
-    losses = np.zeros((block.max() + 1, n_targets, len(SHARES)))
-    if len(losses) < 2:
+    if not block.any():
         return np.zeros(n_targets)
-    steps = chosen_steps(residuals)
     of_recent = recent_quantiles(recent, LEVELS)
-    for number in range(len(losses)):
-        inside = block == number
-        others = residuals.some(~inside)
-        # Step after step, all windows of the block, (n_steps * n_inside, n_targets).
-        ahead = np.repeat(steps, inside.sum())
-        window = np.tile(np.flatnonzero(inside), len(steps))
-        errors = residuals.errors[window, ahead].astype(np.float64)
-        points = residuals.points[window, ahead].astype(np.float64)
-        of_steps = np.broadcast_to(ahead[:, None], points.shape)
-        of_errors = others.quantiles_at(LEVELS, points, of_steps)
-        of_rows = (of_recent[:, window] - points) / sizes[window, ahead]
-        for j in range(n_targets):
-            known = ~np.isnan(errors[:, j])
-            change = of_rows[:, known, j] - of_errors[:, known, j]
-            losses[number, j] = quantile_losses(
-                errors[known, j], of_errors[:, known, j], change
-            )
+    losses = np.stack(
+        [
+            _block_losses(residuals, sizes, of_recent, block == number)
+            for number in np.unique(block)
+        ]
+    )
     best = [mean_log_share(losses[:, j], margin=1.0) for j in range(n_targets)]
     return np.array(SHARES)[best]
+
+
+def _block_losses(
+    residuals: Residuals,
+    sizes: Float64Array,
+    of_recent: Float64Array,
+    inside: BoolArray,
+) -> Float64Array:
+    """Return the quantile losses of some windows by the errors of others, (n_targets, n_shares)."""
+    # 1. Step after step, all windows of the block, (n_steps * n_inside, n_targets).
+    steps = chosen_steps(residuals)
+    ahead = np.repeat(steps, inside.sum())
+    window = np.tile(np.flatnonzero(inside), len(steps))
+    errors = residuals.errors[window, ahead].astype(np.float64)
+    points = residuals.points[window, ahead].astype(np.float64)
+    # 2. Both kinds of quantiles, in sizes of errors.
+    others = residuals.some(~inside)
+    of_steps = np.broadcast_to(ahead[:, None], points.shape)
+    of_errors = others.quantiles_at(LEVELS, points, of_steps)
+    change = (of_recent[:, window] - points) / sizes[window, ahead] - of_errors
+    # 3. Losses of each target.
+    losses = []
+    for j, known in enumerate(~np.isnan(errors.T)):
+        of_known = of_errors[:, known, j], change[:, known, j]
+        losses.append(quantile_losses(errors[known, j], *of_known))
+    return np.stack(losses)
