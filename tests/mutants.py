@@ -671,7 +671,7 @@ BOUNDS = [
     Mutant(
         "an exported graph is lit at night",
         "export/forecast.py",
-        "ExportedForecast.forward",
+        "ExportedForecast._forecast",
         "self.bounds.zeros(mean, ahead, steps_ahead, row, bounds)",
         "mean",
         ("export/test_bounds.py::test_nights_are_dark",),
@@ -766,8 +766,8 @@ MONTHS = [
             "not put on what graphs forecast",
             "export/forecast.py",
             "ExportedForecast.forward",
-            "(forecast * of_months).masked_fill(lost, torch.nan)",
-            "forecast.masked_fill(lost, torch.nan)",
+            "return forecast * ahead, fed_back * ahead",
+            "return forecast, fed_back * ahead",
             "test_exported_graphs",
         ),
     ]

@@ -266,18 +266,20 @@ def fit_classical(rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> Classical
     if not of_mean:
         # The median of rare sales is zero, and a mean with other candidates would lie above it.
         medians = np.array([name.endswith("median") for name in final.names])
-        weights[judged.rare] = _among(medians, weights[judged.rare])
-        if judged.new_is_rare:
-            [panel_weights] = _among(medians, panel_weights[None])
+        weights = _among(medians, weights, judged.rare)
+        panel_weights = _among(medians, panel_weights, judged.new_is_rare)
     return ClassicalFit(
         final, weights, panel_weights, judged.never_negative, judged.first_steps
     )
 
 
-def _among(chosen: BoolArray, weights: Float32Array) -> Float32Array:
-    """Give all weight to some candidates, (n, n_candidates)."""
+def _among(
+    chosen: BoolArray, weights: Float32Array, where: BoolArray | bool
+) -> Float32Array:
+    """Divide weights, (…, n_candidates), among chosen candidates, for some series, (…,)."""
     share = (weights + np.float32(1e-9)) * chosen
-    return share / share.sum(axis=1, keepdims=True)
+    share /= share.sum(axis=-1, keepdims=True)
+    return np.where(np.asarray(where)[..., None], share, weights)
 
 
 def find_rare(rows: SeriesRows, season: int) -> tuple[BoolArray, bool]:
@@ -309,29 +311,27 @@ def find_rare(rows: SeriesRows, season: int) -> tuple[BoolArray, bool]:
     >>> find_rare(SeriesRows(values, known, np.arange(21), first_row, RowClock()), 1)
     (array([ True, False]), False)
     """
-    n_series = len(rows.first_row) - 1
-    between = np.zeros((n_series, 2))
-    after_sales = np.zeros((n_series, 2))
-    for i, (start, stop) in enumerate(pairwise(rows.first_row.tolist())):
+    between = []
+    after_sales = []
+    for start, stop in pairwise(rows.first_row.tolist()):
         seen = rows.values[start:stop][rows.known[start:stop]]
-        sales = np.flatnonzero(seen)
-        if len(sales):
-            of_sales = seen[sales[0] : sales[-1] + 1]
-            later = of_sales[season:][of_sales[:-season] != 0]
-            between[i] = (of_sales[1:] == 0).sum(), len(of_sales) - 1
-            after_sales[i] = (later == 0).sum(), len(later)
+        # From the first sale to the last one; without a sale there is nothing.
+        trimmed = np.trim_zeros(seen)
+        between.append(trimmed[1:])
+        after_sales.append(trimmed[season:][trimmed[:-season] != 0])
     share = _shares_of_zeros(between)
     is_rare = (share > 0.5) & (_shares_of_zeros(after_sales) > share / 2)
     return is_rare[:-1], bool(is_rare[-1])
 
 
-def _shares_of_zeros(counts: Float64Array) -> Float64Array:
-    """Return the share of zeros of each series, drawn to that of all, and this: (n_series + 1,).
+def _shares_of_zeros(parts: list[Float64Array]) -> Float64Array:
+    """Return the share of zeros in the rows of each series, drawn to that of all, and this.
 
-    counts: (n_series, 2), zeros and rows.
+    parts: rows of each series. The result has shape (n_series + 1,).
     """
     prior = 12.0  # rows for which the share of all series counts
-    n_zero, n_rows = counts.T
+    n_rows = np.array([len(part) for part in parts])
+    n_zero = n_rows - np.array([np.count_nonzero(part) for part in parts])
     of_panel = n_zero.sum() / max(n_rows.sum(), 1.0)
     shares = (n_zero + prior * of_panel) / (n_rows + prior)
     return np.append(shares, of_panel)

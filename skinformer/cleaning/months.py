@@ -32,9 +32,8 @@ _SURE = np.log(10)
 _USUAL_RATIO = 4.0
 #: Logarithm of the factor of a month at most: a quarter more or less.
 _MOST_LOG = np.log(1.25)
-_N_EFFECTS = (
-    7  # the logarithm of the number of days, and six of the weekdays beside Sunday
-)
+#: The logarithm of the number of days, and six of the weekdays beside Sunday.
+_N_EFFECTS = 7
 
 
 def find_month_effects(table: Table) -> MonthEffects:
@@ -120,26 +119,21 @@ class _Changes(NamedTuple):
 
     @classmethod
     def of(cls, table: Table, j: int, by_kind: Float64Array) -> _Changes:
-        """Lay the series of a target side by side."""
+        """Lay the series of a target side by side, and compare each month with those around it."""
+        # 1. Series by month.
         first = table.steps.min()
         steps = np.arange(first, table.steps.max() + 1)
-        n_series = len(table.first_row) - 1
-        y = np.full((n_series, len(steps)), np.nan)
+        y = np.full((len(table.first_row) - 1, len(steps)), np.nan)
         y[table.series, table.steps - first] = table.columns[j]
-        is_positive = y > 0
-        n_known = (~np.isnan(y)).sum(axis=1)
-        usable = is_positive.sum(axis=1) >= _LEAST_POSITIVE * n_known
-        # Rates that reach their ceiling would be forecast beyond it.
-        greatest = np.fmax.reduce(y, axis=1, keepdims=True)
-        is_rate = np.isin(greatest, [1.0, 100.0]) & (y == greatest)
-        usable &= is_rate.sum(axis=1) <= 2
-        usable &= n_known > 0
-        logs = np.log(np.where(is_positive & usable[:, None], y, np.nan))
+        # 2. Changes of their logarithms.
+        usable = _are_usable(y)
+        logs = np.log(np.where((y > 0) & usable[:, None], y, np.nan))
+        values = _without_jumps(_less_neighbours(logs))
+        # 3. Those of what months do, and the months of the year.
         kind, month = calendar_at(table.clock, steps, [KIND_OF_MONTH, "month"]).T
         effects = _less_neighbours(by_kind[kind].T).T
-        months = np.eye(12)[month[1:-1]]
-        values = _without_jumps(_less_neighbours(logs))
-        return cls(values, np.column_stack([effects, months]), usable)
+        of_year = np.eye(12)[month[1:-1]]
+        return cls(values, np.column_stack([effects, of_year]), usable)
 
     def regression(self) -> _Regression:
         """Sum up the products of each series."""
@@ -158,6 +152,18 @@ class _Changes(NamedTuple):
             weight @ values, total, out=np.full_like(total, np.nan), where=total > 0
         )
         return _Regression.of(mean[None], self.regressors)
+
+
+def _are_usable(y: Float64Array) -> BoolArray:
+    """Return which series, (n_series, n_months), are mostly above zero, and have no ceiling.
+
+    Rates that reach their ceiling would be forecast beyond it.
+    """
+    n_known = (~np.isnan(y)).sum(axis=1)
+    is_positive = (y > 0).sum(axis=1) >= _LEAST_POSITIVE * n_known
+    greatest = np.fmax.reduce(y, axis=1, keepdims=True)
+    at_ceiling = (y == greatest) & np.isin(greatest, [1.0, 100.0])
+    return is_positive & (n_known > 0) & (at_ceiling.sum(axis=1) <= 2)
 
 
 def _less_neighbours(values: Float64Array) -> Float64Array:

@@ -66,9 +66,10 @@ class FittedState(Parameters):
         """Return targets of rows of the history, (n, n_targets), in units; NaN was missing."""
         timeline = self.timeline_
         truths = timeline.truths(rows, self.scaler_, self.sizes_.n_targets)
-        steps = timeline.steps_of(rows)
-        series = timeline.series_of(rows)
-        return truths * self._months_.factors(timeline.clock, steps, series)
+        places = self._forecaster.places(
+            timeline.clock, timeline.steps_of(rows), timeline.series_of(rows)
+        )
+        return places.with_months(truths)
 
     @property
     def _forecaster(self) -> StepForecaster:

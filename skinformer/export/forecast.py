@@ -107,12 +107,30 @@ class ExportedForecast(nn.Module):
         logarithms or bounds are between.
         """
         row = self.units.row(series)
+        if self.months is None:
+            return self._forecast(past, future, calendar, steps, row)
+        n_targets = self.sizes.n_targets
+        before, ahead = self._split(self.months(months, row))
+        comparable = torch.cat(
+            [past[..., :n_targets] / before, past[..., n_targets:]], dim=-1
+        )
+        forecast, fed_back = self._forecast(comparable, future, calendar, steps, row)
+        return forecast * ahead, fed_back * ahead
+
+    def _forecast(
+        self,
+        past: Tensor,
+        future: Tensor | None,
+        calendar: Tensor | None,
+        steps: Tensor | None,
+        row: Any,
+    ) -> tuple[Tensor, Tensor]:
+        """Forecast windows of rows that months do nothing to, see `forward`."""
         units = self.units.of_windows(row)
         bounds = self.bounds.of_windows(row)
         n_targets = self.sizes.n_targets
         # 1. Rows of the window and ahead, as a fit sees them.
-        factors = self._month_factors(past, months, row)
-        rows = self._standardise(past / factors[:, : self.sizes.seq_len], future, units)
+        rows = self._standardise(past, future, units)
         rows = self._without_closures(rows, steps, row)
         known = ~rows[:, : self.sizes.seq_len, :n_targets].isnan()
         rows, lost = self._fill(rows)
@@ -126,21 +144,10 @@ class ExportedForecast(nn.Module):
         open_or_zero = self.bounds.zeros(mean, ahead, steps_ahead, row, bounds)
         forecast, _ = self.units.restore(open_or_zero, units)
         _, fed_back = self.units.restore(mean, units)
-        of_months = factors[:, self.sizes.seq_len :, :n_targets]
         return (
-            (forecast * of_months).masked_fill(lost, torch.nan),
-            (fed_back * of_months).masked_fill(lost, torch.nan),
+            forecast.masked_fill(lost, torch.nan),
+            fed_back.masked_fill(lost, torch.nan),
         )
-
-    def _month_factors(self, past: Tensor, months: Tensor | None, row: Any) -> Tensor:
-        """Return factors of all columns, (batch, seq_len + pred_len, n_columns)."""
-        sizes = self.sizes
-        length = sizes.seq_len + sizes.pred_len
-        ones = past.new_ones(past.shape[0], length, past.shape[2])
-        if self.months is None:
-            return ones
-        of_targets = self.months(months, row)
-        return torch.cat([of_targets, ones[..., sizes.n_targets :]], dim=-1)
 
     def _standardise(
         self, past: Tensor, future: Tensor | None, units: Tables

@@ -255,19 +255,21 @@ def _fit_sizes(
     # 2. How far errors depend on what is forecast.
     residuals = replace(residuals, level_share=level_shares(residuals))
     # 3. How far what was seen lately says more than errors.
-    _, pred_len, n_targets = points.shape
-    recent = recent_distribution(
-        timeline.values[:, :n_targets],
-        timeline.first_truth[series[kept]],
-        windows.origins[kept],
-        pred_len,
-    )
+    recent = _recent_before(timeline, windows.origins[kept], *points.shape[1:])
     log_size = spread.typical + spread.log_size(known.features, known.steps)
     sizes = np.exp(log_size) * _sizes_before(relative, windows.run)[:, None]
     share = recent_shares(residuals, sizes[kept], recent)
     residuals = replace(residuals, recent_share=share)
     # 4. Targets of which few errors are known.
     return with_random_walk(spread, residuals, timeline, targets, errors)
+
+
+def _recent_before(
+    timeline: Timeline, origins: IntArray, pred_len: int, n_targets: int
+) -> Float64Array:
+    """Describe the rows before windows of the history, see `recent_distribution`."""
+    begin = timeline.first_truth[timeline.series_of(origins)]
+    return recent_distribution(timeline.values[:, :n_targets], begin, origins, pred_len)
 
 
 def _without_standstill(

@@ -47,14 +47,16 @@ class Places(NamedTuple):
     """Where steps that are forecast lie.
 
     series: (n,), their series; one number stands for all that the fit did not hold.
-    factors: (n, n_targets), by what their months multiply targets.
+    factors: (n, n_targets), by what their months multiply targets; None for nothing.
     """
 
     series: IntArray
-    factors: Float64Array
+    factors: Float64Array | None
 
     def with_months(self, values: Float64Array) -> Float64Array:
         """Multiply forecasts in units, (n, n_targets, …), by the factors of their months."""
+        if self.factors is None:
+            return values
         n_more = values.ndim - self.factors.ndim
         return values * self.factors.reshape(*self.factors.shape, *[1] * n_more)
 

@@ -30,19 +30,21 @@ class MonthEffects(NamedTuple):
 
     logs: Float64Array | None = None
 
-    def factors(self, clock: Clock, steps: IntArray, series: IntArray) -> Float64Array:
-        """Return the factors of steps of series, (n, n_targets); (n, 1) of ones without any."""
+    def factors(
+        self, clock: Clock, steps: IntArray, series: IntArray
+    ) -> Float64Array | None:
+        """Return the factors of steps of series, (n, n_targets); None where months do nothing."""
         if self.logs is None:
-            return np.ones((len(steps), 1))
+            return None
         kind = calendar_at(clock, steps, [KIND_OF_MONTH])[:, 0]
         known = np.minimum(series, len(self.logs) - 1)
         return np.exp(self.logs[known, kind])
 
     def taken_off(self, table: Table) -> Table:
         """Divide the targets of rows by the factors of their months."""
-        if self.logs is None:
-            return table
         factors = self.factors(table.clock, table.steps, table.series)
+        if factors is None:
+            return table
         targets = [
             None if column is None else column / factor
             for column, factor in zip(table.targets, factors.T, strict=True)
