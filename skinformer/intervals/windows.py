@@ -110,12 +110,13 @@ def choose_far_windows(
     for n_blocks in (4, 3, 2):
         horizon = n_blocks * forecaster.sizes.pred_len
         low, end = _range_of_origins(forecaster, horizon, distance, split)
-        origins, _, n_apart = choose_runs(
-            low, end - horizon, distance=distance, n_most=n_most
-        )
-        if n_apart >= FEWEST:
+        high = end - horizon
+        # As many begin apart; others between them cost much, and say hardly more.
+        n_windows = min(n_most, int(count_windows(low, high, distance).sum()))
+        if n_windows >= FEWEST:
+            origins, *_ = choose_runs(low, high, distance=distance, n_most=n_windows)
             return origins, horizon
-    return origins[:0], horizon
+    return np.empty(0, dtype=np.int64), horizon
 
 
 def count_apart(origins: IntArray, distance: int) -> int:
