@@ -31,7 +31,9 @@ from skinformer import (
     InformerRegressor,
     MaskFuture,
     ModelFileError,
+    Network,
     SlidingWindow,
+    Training,
     VersionWarning,
 )
 from skinformer.datasets import load_auckland_pedestrians
@@ -690,6 +692,28 @@ def test_odd_numbers_are_saved(temperature, model, tmp_path):
     with np.errstate(divide="ignore", invalid="ignore"):
         odd.save(tmp_path / "model")
         assert skinformer.load(tmp_path / "model").ensemble_.temperature == temperature
+
+
+def test_a_model_of_numbers_of_numpy_is_saved(frame, tmp_path):
+    """As a search over np.arange sets them."""
+    sizes = {"seq_len": 24, "pred_len": 6, "random_state": 0}
+    training = Training(
+        max_iter=np.int64(1),
+        max_windows=np.int32(40),
+        learning_rate=np.float32(1e-3),
+        warm_start=np.False_,
+    )
+    fitted = InformerRegressor(
+        "load",
+        **{name: np.int64(value) for name, value in sizes.items()},
+        members=["network"],
+        network=Network(d_model=np.int64(8), n_heads=np.int64(2), distil=np.True_),
+        training=training,
+    ).fit(frame)
+    fitted.save(tmp_path / "model")
+    loaded = skinformer.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.forecast(), fitted.forecast())
+    assert loaded.training.max_windows == 40
 
 
 def test_a_model_that_would_not_load_is_not_saved(model, tmp_path):
