@@ -68,6 +68,7 @@ def limited(n_jobs: int | None) -> Iterator[None]:
     if n_jobs is None or _within_small.get():
         yield
         return
+    n_jobs = int(n_jobs)  # may be a number of NumPy, which C libraries do not take
     n_threads = n_jobs if n_jobs > 0 else max(joblib.cpu_count() + 1 + n_jobs, 1)
     with holding(_is_limited, True), _threads(n_threads):
         yield

@@ -11,11 +11,10 @@ import numpy as np
 import pandas as pd
 import sklearn
 import torch
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, clone
 
 import skinformer
 from skinformer.estimators.intervals import IntervalsMixin
-from skinformer.estimators.parts import Training
 from skinformer.estimators.serialisation import flatten, unflatten, write
 from skinformer.estimators.state import FittedState
 from skinformer.intervals.forecaster import IntervalForecaster
@@ -92,7 +91,7 @@ class PersistentMixin(FittedState):
         state |= _found_at_save(self, of_context=history == "context")
         packages = (skinformer, np, pd, sklearn, torch)
         content = {
-            "params": params | {"training": _without_checkpoint(self.training)},
+            "params": params | _plain_parts(self),
             "fitted": state,
             "versions": {each.__name__: str(each.__version__) for each in packages},
         }
@@ -140,9 +139,29 @@ class PersistentMixin(FittedState):
         self.device_ = device
 
 
-def _without_checkpoint(training: Training | None) -> Training | None:
-    """Return a training that writes nothing, as its file is a place on this machine."""
-    return None if training is None else clone(training).set_params(checkpoint=None)
+def _plain_parts(model: FittedState) -> dict[str, Any]:
+    """Return the parts of the network as a file may hold them.
+
+    Numbers of NumPy, as a search over `numpy.arange` sets them, are Python's there; and training
+    writes no checkpoint, whose file is a place on this machine.
+    """
+    found: dict[str, Any] = {"network": None, "training": None}
+    for name in found:
+        part = getattr(model, name)
+        if part is not None:
+            found[name] = clone(part).set_params(**_plain_numbers(part))
+    if found["training"] is not None:
+        found["training"].set_params(checkpoint=None)
+    return found
+
+
+def _plain_numbers(part: BaseEstimator) -> dict[str, Any]:
+    """Return the parameters that are numbers of NumPy, as numbers of Python."""
+    return {
+        name: value.item()
+        for name, value in part.get_params(deep=False).items()
+        if isinstance(value, np.generic)
+    }
 
 
 def _found_at_save(model: FittedState, *, of_context: bool) -> dict[str, Any]:

@@ -70,8 +70,9 @@ def read_settings(estimator: Parameters, head: Head, *, requested: str) -> FitSe
         check_losses_of_classes(training)
     members, forecasters = _resolve_members(estimator, head)
     device = resolve_device(requested)
-    patch_len = resolve_patch_len(network.patch_len, seq_len=estimator.seq_len)
-    n_tokens = n_patches(estimator.seq_len, patch_len)
+    seq_len = int(estimator.seq_len)  # may be a number of NumPy
+    patch_len = resolve_patch_len(network.patch_len, seq_len=seq_len)
+    n_tokens = n_patches(seq_len, patch_len)
     label_len = network.label_len
     return FitSettings(
         head=head,
@@ -90,7 +91,7 @@ def read_settings(estimator: Parameters, head: Head, *, requested: str) -> FitSe
             d_model=network.d_model,
             device=device,
         ),
-        seq_len=int(estimator.seq_len),
+        seq_len=seq_len,
         label_len=None if label_len is None else int(label_len),
         pred_len=int(estimator.pred_len),
         patch_len=patch_len,

@@ -90,7 +90,7 @@ def choose_runs(
     last, length = _cut_runs(last, count_windows(first, last, distance), distance)
     if not len(last):
         return last, last, 0
-    n_kept = max(1, int(n_most / length.mean()))
+    n_kept = max(1, n_most * len(length) // int(length.sum()))
     kept = spread_places(len(last), n_kept)
     # 3. The windows of each.
     origins, run = _list_windows(last[kept], length[kept], distance)

@@ -104,7 +104,8 @@ def choose_far_windows(
 ) -> tuple[IntArray, int]:
     """Choose windows of several times `pred_len` steps: their origins, and how long they are.
 
-    They are as long as there are some of this length, at most four times; there may be none.
+    They are as long as there are six of this length that begin apart, at most four times; there may
+    be none.
     """
     n_most = 96 // forecaster.ensemble.cost
     for n_blocks in (4, 3, 2):
@@ -112,11 +113,11 @@ def choose_far_windows(
         low, end = _range_of_origins(forecaster, horizon, distance, split)
         high = end - horizon
         # As many begin apart; others between them cost much, and say hardly more.
-        n_windows = min(n_most, int(count_windows(low, high, distance).sum()))
-        if n_windows >= FEWEST:
-            origins, *_ = choose_runs(low, high, distance=distance, n_most=n_windows)
+        n_wanted = min(n_most, int(count_windows(low, high, distance).sum()))
+        origins, _, n_apart = choose_runs(low, high, distance=distance, n_most=n_wanted)
+        if n_apart >= FEWEST:
             return origins, horizon
-    return np.empty(0, dtype=np.int64), horizon
+    return origins[:0], horizon
 
 
 def count_apart(origins: IntArray, distance: int) -> int:

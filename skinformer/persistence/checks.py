@@ -9,13 +9,6 @@ import numpy as np
 from skinformer.persistence.codec import record_hints
 from skinformer.persistence.errors import ModelFileError
 
-#: What numbers may be: a search over `numpy.arange` sets those of NumPy.
-_NUMBERS: dict[Any, tuple[type, ...]] = {
-    bool: (bool, np.bool_),
-    int: (int, np.integer),
-    float: (float, int, np.number),
-}
-
 
 class FieldCheck:
     """Check records against the annotations of their fields.
@@ -77,7 +70,7 @@ class FieldCheck:
         if is_real or _is_array_of(value, np.floating):
             if not np.isfinite(value).all():
                 raise ModelFileError(f"its {place} is not finite")
-        elif isinstance(value, int | np.integer) and abs(int(value)) > self.largest:
+        elif isinstance(value, int) and abs(value) > self.largest:
             raise ModelFileError(f"its {place} counts more than it could hold")
 
 
@@ -127,4 +120,6 @@ def _is_a(value: Any, hint: Any) -> bool:
         return _is_array_of(value, kind)
     if origin in (int, float) and isinstance(value, bool):
         return False
-    return isinstance(value, _NUMBERS.get(origin, origin))
+    if origin is float:
+        return isinstance(value, float | int | np.number)
+    return isinstance(value, origin)

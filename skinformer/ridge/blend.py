@@ -81,33 +81,21 @@ def choose_weights(
 def _minimise(errors: Float64Array, first: Float64Array) -> Float64Array:
     """Minimise ``w'Ew + 0.1 · Σ w ln(w / first)`` over weights ``w = softmax(logits)``."""
 
-    def derivatives(logits: Float64Array) -> tuple[Float64Array, ...]:
-        """Return weights, and the derivatives of the price by weights and by logits."""
-        weights = np.maximum(softmax(logits), np.finfo(float).tiny)
-        by_weights = 2 * errors @ weights + 0.1 * np.log(weights / first)
-        by_logits = weights * (by_weights - weights @ by_weights)
-        return weights, by_weights, by_logits
-
     def objective(logits: Float64Array) -> tuple[float, Float64Array]:
-        weights, by_weights, by_logits = derivatives(logits)
-        price = weights @ (by_weights - errors @ weights)
-        return float(price), by_logits
+        weights = np.maximum(softmax(logits), np.finfo(float).tiny)
+        log_ratio = np.log(weights / first)
+        mixed = errors @ weights
+        slope = 2 * mixed + 0.1 * log_ratio
+        price = weights @ (mixed + 0.1 * log_ratio)
+        return float(price), weights * (slope - weights @ slope)
 
-    def curvature(logits: Float64Array) -> Float64Array:
-        weights, _, by_logits = derivatives(logits)
-        softmax_slopes = np.diag(weights) - np.outer(weights, weights)
-        of_price = softmax_slopes @ (2 * errors) @ softmax_slopes + 0.1 * softmax_slopes
-        crossed = np.outer(by_logits, weights)
-        return of_price + np.diag(by_logits) - crossed - crossed.T
-
-    # No line search: scipy hides its warnings from one thread at a time.
+    # Not by BFGS, whose line search in Python warns: scipy hides that from one thread at a time.
     found = minimize(
         objective,
         np.log(first),
         jac=True,
-        hess=curvature,
-        method="trust-exact",
-        options={"gtol": 1e-9},
+        method="L-BFGS-B",
+        options={"gtol": 1e-9, "ftol": 1e-15, "maxcor": 60, "maxiter": 1000},
     )
     return softmax(found.x)
 

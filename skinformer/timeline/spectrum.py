@@ -35,14 +35,14 @@ class _Changes(NamedTuple):
     @classmethod
     def of(cls, values: Float64Array) -> "_Changes":
         """Regress rows on the one before; what is left is clipped, as no outlier is a season."""
-        values = values / max(
-            np.abs(values).max(), 1e-300
-        )  # squares of the largest numbers
+        # Squares of the largest numbers would be infinite.
+        values = values / max(np.abs(values).max(), 1e-300)
         now = values[1:]
         line = np.linspace(-1.0, 1.0, len(now))
         known_before = np.column_stack([values[:-1], np.ones_like(line), line])
         basis, _ = np.linalg.qr(known_before)
         rest = _without(basis, now)
+        rest[np.abs(rest) < 1e-12] = 0.0  # rounding of a constant or a line
         usual = 1.4826 * np.median(np.abs(rest - np.median(rest)))
         if usual > 0:
             rest = _without(basis, np.clip(rest, -5 * usual, 5 * usual))

@@ -104,3 +104,11 @@ def test_a_series_that_began_late_has_a_range_of_its_own_size():
         seq_len=12, pred_len=4, members=["ridges"], random_state=0
     ).fit(rows)
     assert (model.forecast(coverage=0.8)["y_0.9"] < 100).all()
+
+
+def test_all_windows_are_kept_where_as_many_are_wanted():
+    """Nine windows over a mean length of 9 / 7 were 6.999 runs."""
+    low = np.zeros(7, dtype=np.int64)
+    high = np.array([0, 0, 0, 0, 0, 5, 5])
+    origins, _, n_apart = choose_runs(low, high, distance=5, n_most=9)
+    assert (len(origins), n_apart) == (9, 9)

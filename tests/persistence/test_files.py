@@ -696,7 +696,7 @@ def test_odd_numbers_are_saved(temperature, model, tmp_path):
 
 def test_a_model_of_numbers_of_numpy_is_saved(frame, tmp_path):
     """As a search over np.arange sets them."""
-    sizes = {"seq_len": 24, "pred_len": 6, "random_state": 0}
+    sizes = {"seq_len": 24, "pred_len": 6, "random_state": 0, "n_jobs": 1}
     training = Training(
         max_iter=np.int64(1),
         max_windows=np.int32(40),
@@ -713,7 +713,7 @@ def test_a_model_of_numbers_of_numpy_is_saved(frame, tmp_path):
     fitted.save(tmp_path / "model")
     loaded = skinformer.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.forecast(), fitted.forecast())
-    assert loaded.training.max_windows == 40
+    assert type(loaded.training.max_windows) is int
 
 
 def test_a_model_that_would_not_load_is_not_saved(model, tmp_path):

@@ -38,7 +38,9 @@ def test_a_profile_that_is_no_wave_is_found(season):
     assert search_period([values]) == season
 
 
-@pytest.mark.parametrize("kind", ["noise", "walk", "trend", "intermittent", "constant"])
+@pytest.mark.parametrize(
+    "kind", ["noise", "walk", "trend", "intermittent", "constant", "line"]
+)
 def test_chance_has_no_season(kind):
     """Of twenty draws one may look like a season."""
     n_rows = 60
@@ -51,7 +53,8 @@ def test_chance_has_no_season(kind):
             "walk": noise.cumsum(),
             "trend": noise + np.arange(n_rows),
             "intermittent": rng.poisson(5, n_rows) * (rng.random(n_rows) < 0.15),
-            "constant": np.full(n_rows, 5.0),
+            "constant": np.full(n_rows, 5.0 + seed / 7),
+            "line": 5.0 + seed / 7 * np.arange(n_rows),
         }[kind]
         n_found += search_period([values]) > 1
     assert n_found <= 1
