@@ -142,8 +142,9 @@ class PersistentMixin(FittedState):
 def _plain_parts(model: FittedState) -> dict[str, Any]:
     """Return the parts of the network as a file may hold them.
 
-    Numbers of NumPy, as a search over `numpy.arange` sets them, are Python's there; and training
-    writes no checkpoint, whose file is a place on this machine.
+    Whole numbers and booleans of NumPy, as a search over `numpy.arange` sets them, are Python's
+    there, since those of a file are counted; and training writes no checkpoint, whose file is a
+    place on this machine.
     """
     found: dict[str, Any] = {"network": None, "training": None}
     for name in found:
@@ -156,11 +157,11 @@ def _plain_parts(model: FittedState) -> dict[str, Any]:
 
 
 def _plain_numbers(part: BaseEstimator) -> dict[str, Any]:
-    """Return the parameters that are numbers of NumPy, as numbers of Python."""
+    """Return parameters that are whole numbers or booleans of NumPy, as those of Python."""
     return {
         name: value.item()
         for name, value in part.get_params(deep=False).items()
-        if isinstance(value, np.generic)
+        if isinstance(value, np.integer | np.bool_)
     }
 
 
