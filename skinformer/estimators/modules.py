@@ -29,8 +29,10 @@ def _decode_network(given: Any) -> Informer:
     """Build a network, after its weights were found to be those that it needs."""
     built_from = given["built_from"]
     weights = given["weights"]
-    if built_from["n_encoder_layers"] + built_from["n_decoder_layers"] > len(weights):
-        raise ModelFileError("its network has more layers than weights")
+    for name in ("n_encoder_layers", "n_decoder_layers"):
+        # Each by itself: one below zero would make up for any number of the others.
+        if not 0 <= built_from[name] <= len(weights):
+            raise ModelFileError("its network has more layers than weights")
     for value in weights.values():
         if not np.isfinite(value).all():
             raise ModelFileError("its network has weights that are not finite")

@@ -196,6 +196,17 @@ def test_a_forged_value_is_refused(found, forged, refusal, damaged):
     assert "is damaged" in refusal(damaged.rebuilt(header, body))
 
 
+def test_layers_below_zero_make_up_for_no_others(refusal, damaged):
+    """Their sum was bounded, and a file of a few bytes built as many as it liked."""
+    header, body = damaged.parts(RAW)
+    state = header["__metadata__"]["state"]
+    state = state.replace('["n_encoder_layers",2]', '["n_encoder_layers",3000]')
+    forged = re.sub(r'\["n_decoder_layers",\d+]', '["n_decoder_layers",-3000]', state)
+    assert forged != state
+    header["__metadata__"]["state"] = json.dumps(json.loads(forged))
+    assert "more layers than weights" in refusal(damaged.rebuilt(header, body))
+
+
 @pytest.fixture(scope="module")
 def dated():
     """Give a model whose calendar says something, of hours and a column known ahead."""
