@@ -67,6 +67,7 @@ class GroupedRows:
         step = infer_step(longest, freq)
         if step is None:
             checks.raise_irregular(longest, panel=self.names is not None)
+        checks.check_no_nanoseconds(longest, step, panel=self.names is not None)
         clock = clock_for(longest, step).starting_at(time.min())
         steps = clock.steps(time)
         if are_consecutive(self.series, steps):

@@ -305,6 +305,20 @@ def raise_irregular(time: pd.Index, *, panel: bool) -> NoReturn:
     )
 
 
+def check_no_nanoseconds(time: pd.Index, step: Any, *, panel: bool) -> None:
+    """Raise if rows are less than a microsecond apart, as `pd.to_datetime` makes of numbers."""
+    if not isinstance(time, pd.DatetimeIndex) or len(time) < 2:
+        return
+    start = pd.Timestamp(2000, 1, 1, tz=time.tz)
+    if start + step - start >= pd.Timedelta(1, "us"):
+        return
+    raise ValueError(
+        f"X.index has rows less than a microsecond apart, from {time[0]} on, as pd.to_datetime "
+        "makes of numbers: tell it what the numbers are, unit='D' or format='%Y%m%d', or, where "
+        f"they count rows, {_number_rows('X', panel=panel)}."
+    )
+
+
 def check_no_written_dates(time: pd.Index, *, panel: bool) -> None:
     """Raise if whole numbers that do not count on are dates, such as 201912 before 202001."""
     as_dates = dates_of_numbers(time, panel=panel)

@@ -303,6 +303,32 @@ def test_irregular_steps_are_named_as_time_spans(small, frame):
         small().fit(frame(index))
 
 
+@pytest.mark.parametrize("panel", [False, True])
+@pytest.mark.parametrize("numbers", [range(60), range(20240101, 20240161)])
+def test_numbers_that_became_nanoseconds_are_told_to_be_dates(
+    small, frame, numbers, panel
+):
+    """Of `pd.to_datetime` without a unit or format; a day has no whole number of such steps."""
+    part = frame(pd.to_datetime(np.array(numbers)))
+    X = pd.concat({"a": part, "b": part}, names=["site", "time"]) if panel else part
+    sentence = (
+        f"X.index has rows less than a microsecond apart, from {part.index[0]} on, as "
+        "pd.to_datetime makes of numbers: tell it what the numbers are, unit='D' or "
+        f"format='%Y%m%d', or, where they count rows, {NUMBER_EACH if panel else NUMBER}."
+    )
+    with raises(ValueError, sentence):
+        small().fit(X)
+
+
+@pytest.mark.parametrize("unit", ["us", "ms", "s"])
+def test_short_steps_fill_no_memory(small, frame, unit):
+    """An hour of microseconds has 3.6e9 rows, and what it lasts cannot be looked back at."""
+    X = frame(pd.to_datetime(np.arange(60), unit=unit))
+    model = small().fit(X)
+    assert model._outlier_bounds_.recent.nbytes < 1e5
+    assert model.forecast(horizon=2).index[-1] == pd.Timestamp(61, unit=unit)
+
+
 def last_days(n, day):
     """Choose one day of each month, or the last one where there is no such day."""
     return pd.DatetimeIndex(
