@@ -339,11 +339,21 @@ JUDGING = [
     Mutant(
         "on random walks any gain counts",
         "judging/plan.py",
-        "margin_of",
+        "doubt_of",
         "last_value > _WALK",
         "False",
         (
             "judging/test_fit.py::test_trees_have_to_gain_surely_where_the_target_is_a_random_walk",
+        ),
+    ),
+    Mutant(
+        "trees that see no more have all of the share of few stretches",
+        "judging/plan.py",
+        "doubt_of",
+        "n_stretches / _ENOUGH_STRETCHES",
+        "1.0",
+        (
+            "judging/test_fit.py::test_trees_that_see_no_more_get_a_part_of_the_share_of_few_stretches",
         ),
     ),
     Mutant(

@@ -22,7 +22,12 @@ from skinformer.ensemble.own import OwnRidges
 from skinformer.ensemble.settings import FitSettings
 from skinformer.judging.cutoffs import cut_offs_of_each
 from skinformer.model.patches import n_patches
-from skinformer.tabular.fit import MOST_PAIRS, PAIRS_PER_ROW
+from skinformer.tabular.fit import (
+    MOST_PAIRS,
+    MOST_PAIRS_OF_SMALL,
+    PAIRS_PER_ROW,
+    sees_past_alone,
+)
 from skinformer.timeline.timeline import Table
 
 #: The fits to all rows of members that were judged by fits to the rows before a cut-off.
@@ -158,9 +163,11 @@ def _ridges(sizes: _Workload) -> Cost:
 
 def _trees(sizes: _Workload) -> Cost:
     """Fit two kinds of trees to pairs of an origin and a step, and forecast the cut-offs."""
-    n_pairs = min(MOST_PAIRS, PAIRS_PER_ROW * sizes.n_rows * sizes.n_targets)
+    simple = sees_past_alone(sizes.n_known, sizes.n_series)
+    n_most = MOST_PAIRS_OF_SMALL if simple else MOST_PAIRS
+    n_pairs = min(n_most, PAIRS_PER_ROW * sizes.n_rows * sizes.n_targets)
     n_features = 50 + 8 * sizes.n_known
-    n_trees = 200 if sizes.n_known == 0 and sizes.n_series == 1 else 450
+    n_trees = 240 if simple else 450  # 500 small ones take as long as 240
     # Features are made and binned, and columns known ahead are asked whether they help.
     made = 1.5e-7 * n_pairs * n_features
     return Cost(

@@ -29,14 +29,13 @@ from skinformer.judging.classes import weigh_classes
 from skinformer.judging.costs import REFITS, words_of_cuts
 from skinformer.judging.cutoffs import cut_last_rows, series_origins
 from skinformer.judging.leaderboard import NOTHING_COMPARES, Standings
-from skinformer.judging.plan import Plan, Scheme, choose_scheme, margin_of, plan_trees
+from skinformer.judging.plan import Plan, Scheme, choose_scheme, doubt_of, plan_trees
 from skinformer.judging.proof import Proof
 from skinformer.judging.trial import NetworkTrial
 from skinformer.model.corrected import Corrected
 from skinformer.model.informer import Informer
 from skinformer.ridge.linear_fit import LinearFits
 from skinformer.ridge.linear_path import LinearPath
-from skinformer.selection import MOST_STRETCHES
 from skinformer.stopwatch import timed
 from skinformer.threads import has_background, run_in_background
 from skinformer.timeline.arrays import Float64Array
@@ -161,13 +160,20 @@ class EnsembleFit:
             self.plan,
             has_known=sizes.n_known > 0,
             last_value=last_value,
-            is_complete=stretches.max() + 1 == MOST_STRETCHES,
         )
         self._prove(proof, self._fits, self.rows.before_cutoff())
         challengers = proof.others
         if challengers:
-            margins = [margin_of(each, sizes, last_value) for each in challengers]
-            weights = weighing.weigh_steps(proof, stretches, margins)
+            doubts = [
+                doubt_of(
+                    each,
+                    sizes,
+                    last_value=last_value,
+                    n_stretches=stretches.max() + 1,
+                )
+                for each in challengers
+            ]
+            weights = weighing.weigh_steps(proof, stretches, doubts)
             self.weights = proof.by_name(weights)
 
     def _windows_of_table(self) -> Windows:

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from skinformer.ensemble.batches import WindowBatches
 from skinformer.ensemble.head import Head
+from skinformer.judging.plan import Doubt
 from skinformer.judging.proof import Proof
 from skinformer.model.corrected import Corrected
 from skinformer.selection import (
@@ -145,22 +146,23 @@ def without_negligible(weights: Float64Array) -> Float64Array:
 
 
 def weigh_steps(
-    proof: Proof, stretches: IntArray, margins: Sequence[float]
+    proof: Proof, stretches: IntArray, doubts: Sequence[Doubt]
 ) -> Float64Array:
     """Weigh members of one series by steps ahead: (2, pred_len, n_targets, n_members).
 
     stretches: that of each window.
-    margins: by how many standard errors each but the first has to gain on those before it.
+    doubts: how far each but the first is believed.
 
     Sums are 1; both rows are equal, for the series and for new ones. The first member begins alone.
     The others are added one after the other: at each step a member has the share of the lowest
-    error beside the joint forecast so far, and all before it have what is left.
+    error beside the joint forecast so far, or a part of it, and all before it have what is left.
     """
     first, *others = proof.forecasts.values()
     joint = first.copy()
     weights = [np.ones(proof.y.shape[1])]
-    for forecast, margin in zip(others, margins, strict=True):
-        share = _share_at_steps(proof, joint, forecast, stretches, margin)
+    for forecast, doubt in zip(others, doubts, strict=True):
+        best = _share_at_steps(proof, joint, forecast, stretches, doubt.margin)
+        share = doubt.part * best
         weights = [(1 - share) * weight for weight in weights] + [share]
         joint += share[:, None].astype(np.float32) * (forecast - joint)
     at_steps = np.stack(weights, axis=-1)[None, :, None]

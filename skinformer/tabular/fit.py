@@ -34,6 +34,8 @@ from skinformer.timeline.timeline import Timeline, first_known
 
 #: Pairs that a regressor learns from at most: bounds the cost, whatever the rows.
 MOST_PAIRS = 60_000
+#: The same of small trees, see `default_regressors`: more give them no more (notes/drivers.md).
+MOST_PAIRS_OF_SMALL = 30_000
 #: Pairs of each row and target, with different steps ahead, where they are fewer.
 PAIRS_PER_ROW = 2
 
@@ -111,13 +113,15 @@ def fit_tabular(
     zero: (n_targets,), the zero of the targets' units, standardised; None where none is shared by
     all series, or logarithms are taken.
 
-    Cost: at most 60,000 pairs, whatever the rows. Memory: their features, some 50 of the target and
+    Cost: at most 60,000 pairs, of small trees 30,000, whatever the rows. Memory: their features, some 50 of the target and
     eight of each column known ahead, 8 bytes each, twice. If no truth is left to learn, it is a
     ValueError.
     """
     # 1. Draw the pairs of an origin and a step ahead, and make their features.
     maker = _make_maker(timeline, columns, plain, calendar)
-    pairs = _draw_training_pairs(timeline, maker, missing, random_state)
+    simple = sees_past_alone(columns.n_known, timeline.n_series)
+    n_most = MOST_PAIRS_OF_SMALL if simple and regressor is None else MOST_PAIRS
+    pairs = _draw_training_pairs(timeline, maker, missing, random_state, n_most)
     zeros = _find_zeros(timeline, columns.n_targets, missing, zero)
     training = _make_training(timeline, maker, pairs, zeros)
     errors = _anchor_errors(maker, training)
@@ -139,13 +143,21 @@ def fit_tabular(
             maker,
             training,
             errors,
-            n_series=timeline.n_series,
+            simple=simple,
             quick=quick,
             of_mean=of_mean,
         )
     return TabularFit(
         maker, _fit_members(training, plans, random_state), name_of(regressor), zeros
     )
+
+
+def sees_past_alone(n_known: int, n_series: int) -> bool:
+    """Return whether trees see nothing but one table's past and calendar.
+
+    Columns that are known ahead take them longer to learn, and so do many series.
+    """
+    return n_known == 0 and n_series == 1
 
 
 class _TrainingPairs(NamedTuple):
@@ -239,6 +251,7 @@ def _draw_training_pairs(
     maker: FeatureMaker,
     missing: BoolArray | None,
     random_state: int,
+    n_most: int,
 ) -> Pairs:
     """Draw pairs among all truths that may be learnt; raise where none is left."""
     begin = first_known(missing, timeline.first_row)
@@ -253,7 +266,7 @@ def _draw_training_pairs(
         usable,
         random_state,
         # Pairs and trees are both cut.
-        current_share().of(MOST_PAIRS, least=5000, power=0.5),
+        current_share().of(n_most, least=5000, power=0.5),
     )
 
 
@@ -355,16 +368,15 @@ def _plan_trees(
     training: _TrainingPairs,
     errors: Float64Array,
     *,
-    n_series: int,
+    simple: bool,
     quick: bool,
     of_mean: bool,
 ) -> list[_RegressorPlan]:
     """Choose the level that each of the boosted trees learns distances from, and its features.
 
     errors: of each level to start from, see `_anchor_errors`.
+    simple, quick: see `default_regressors`.
     """
-    # Columns that are known ahead take trees longer to learn, and so do many series.
-    simple = maker.columns.n_known == 0 and n_series == 1
     medians, means = default_regressors(simple=simple, quick=quick)
     closest = int(np.argmin(errors))
     steady = None if _stays(training) else LEVEL

@@ -25,18 +25,18 @@ def default_regressors(
 ) -> tuple[HistGradientBoostingRegressor, HistGradientBoostingRegressor]:
     """Return the boosted trees that are fitted where the user names nothing else.
 
-    simple: whether they see nothing but one table's past and calendar, where few trees are as good
-    on five of six tables.
+    simple: whether they see nothing but one table's past and calendar. Small trees err less there:
+    large ones learn noise (notes/drivers.md).
     quick: fewer trees, which are enough to judge them by.
 
     The first is for distances from a level that stays, the second for those from the closest
     anchor. Medians on the one hand and means on the other err in different places
     (notes/drivers.md).
     """
-    if simple:
-        n_trees, learning_rate = (70, 0.2) if quick else (100, 0.15)
-    else:
-        n_trees, learning_rate = (150, 0.2) if quick else (300, 0.1)
+    n_leaves = 8 if simple else 31
+    n_trees, learning_rate = 300, 0.1
+    if quick:
+        n_trees, learning_rate = (200, 0.1) if simple else (150, 0.2)
     n_all = n_trees
     n_trees = current_share().of(n_all, least=20, power=0.5)
     learning_rate = min(learning_rate * n_all / n_trees, max(learning_rate, 0.3))
@@ -44,6 +44,7 @@ def default_regressors(
         loss="absolute_error",
         max_iter=n_trees,
         learning_rate=learning_rate,
+        max_leaf_nodes=n_leaves,
         max_bins=127,
         max_features=0.6,
         early_stopping=False,

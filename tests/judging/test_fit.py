@@ -4,6 +4,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
 from skinformer import InformerRegressor
 from skinformer.budget import Budget
@@ -12,7 +13,7 @@ from skinformer.ensemble.member import Member
 from skinformer.ensemble.names import RIDGES, TREES
 from skinformer.estimators.settings import read_settings
 from skinformer.judging.fit import EnsembleFit
-from skinformer.judging.plan import Plan
+from skinformer.judging.plan import Doubt, Plan
 from skinformer.judging.proof import Proof
 from skinformer.judging.weights import weigh_series, weigh_steps
 
@@ -190,6 +191,25 @@ def test_trees_have_to_gain_surely_where_the_target_is_a_random_walk():
     assert means[0] > 1.5 * means[1]
 
 
+@pytest.mark.parametrize(("n_stretches", "share"), [(2, 0.25), (6, 0.75), (8, 1.0)])
+def test_trees_that_see_no_more_get_a_part_of_the_share_of_few_stretches(
+    n_stretches, share
+):
+    """They make no error there; with a column known ahead that tells something they have all."""
+    n_windows = n_stretches * PRED_LEN
+    truth = draw(0)
+    kinds = {TREES: kind_of(TREES, truth[:n_windows])}
+    for n_known, expected in ((0, share), (1, 1.0)):
+        weights, _ = weigh(
+            kinds,
+            ridges=truth + draw(1),
+            truth=truth,
+            n_known=n_known,
+            n_windows=n_windows,
+        )
+        np.testing.assert_allclose(weights[TREES], expected)
+
+
 def test_both_ways_of_weighing_return_weights_by_series_step_target_and_member():
     """So what weighs is chosen in one place, and nothing that follows asks by what."""
     truth = np.tile(draw(0), (1, 1, 2))
@@ -199,7 +219,7 @@ def test_both_ways_of_weighing_return_weights_by_series_step_target_and_member()
     )
     proof = Proof(windows, PointHead("mse"), truth, np.ones_like(truth))
     proof.forecasts |= forecasts
-    by_steps = weigh_steps(proof, proof.stretches, [0.0])
+    by_steps = weigh_steps(proof, proof.stretches, [Doubt(0.0)])
     by_series = weigh_series(proof, n_series=1, prior={})
     assert by_steps.shape == (2, PRED_LEN, 2, 2)
     assert by_series.shape == (2, 1, 2, 2)

@@ -120,26 +120,22 @@ def test_what_is_held_out_decides_how_members_are_weighed(
 
 
 @pytest.mark.parametrize(
-    ("trees", "has_known", "last_value", "is_complete", "takes_part"),
+    ("trees", "has_known", "last_value", "takes_part"),
     [
-        ("auto", True, 0.0, False, True),
-        ("auto", True, 0.4, True, True),
-        ("auto", False, 0.0, True, True),
-        ("auto", False, 0.0, False, False),
-        ("auto", False, 0.4, True, False),
-        (Ridge(), False, 0.4, False, True),
+        ("auto", True, 0.0, True),
+        ("auto", True, 0.4, True),
+        ("auto", False, 0.0, True),
+        ("auto", False, 0.4, False),
+        (Ridge(), False, 0.4, True),
     ],
 )
-def test_trees_that_see_no_more_than_ridges_need_forecasts_of_no_walk(
-    trees, has_known, last_value, is_complete, takes_part
+def test_trees_that_see_no_more_than_ridges_forecast_no_walk(
+    trees, has_known, last_value, takes_part
 ):
-    """On walks the last value is best; few long forecasts hold for their season alone."""
+    """On walks the last value is best."""
     members = ["ridges", "trees" if trees == "auto" else trees]
     plan = plan_trees(
-        Plan(settings_of(members=members)),
-        has_known=has_known,
-        last_value=last_value,
-        is_complete=is_complete,
+        Plan(settings_of(members=members)), has_known=has_known, last_value=last_value
     )
     assert (TREES in plan.settings.members) == takes_part
     assert (TREES in plan.reasons) != takes_part
