@@ -350,7 +350,7 @@ JUDGING = [
         "trees that see no more have all of the share of few stretches",
         "judging/plan.py",
         "doubt_of",
-        "n_stretches / _ENOUGH_STRETCHES",
+        "n_stretches / MOST_STRETCHES",
         "1.0",
         (
             "judging/test_fit.py::test_trees_that_see_no_more_get_a_part_of_the_share_of_few_stretches",

@@ -147,7 +147,7 @@ def members_of(n_rows, n_series=1, *, seq_len=20, pred_len=5, clock=None):
         ("| own ridges of each series | – | {} windows |", 25, 9, True),
         ("| network | `seq_len + {} pred_len` rows |", 5, 1, True),
         ("| network | `seq_len + 4 pred_len` rows | {} windows |", 25, 9, True),
-        ("| trees | {} rows;", 1, 1, True),
+        ("| trees | {} rows |", 1, 1, True),
     ],
 )
 def test_the_rows_that_members_need_are_those_of_the_guide(

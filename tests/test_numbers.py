@@ -51,7 +51,7 @@ def test_the_file_holds_what_the_code_and_the_records_say_today(script):
         (InformerRegressor, "default={seq_len} Length of the context"),
         (InformerRegressor, "default={pred_len} Steps that are forecast at once"),
         (InformerClassifier, "They need {rows_of_trees} rows"),
-        ("docs/members.md", "| trees | {rows_of_trees:,} rows;"),
+        ("docs/members.md", "| trees | {rows_of_trees:,} rows |"),
         ("docs/tuning.md", "take part from {rows_of_trees:,} rows on"),
         ("docs/members.md", "| fewer than {windows_of_ridges} windows |"),
         ("docs/members.md", "| 1 window | {windows_of_a_panel} windows |"),

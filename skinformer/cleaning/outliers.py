@@ -234,7 +234,7 @@ def _without_bounds(table: Table) -> OutlierBounds:
     n_rows = np.diff(table.first_row)
     season = next(iter(likely_seasons(table.clock)), 4)
     # What is longer than all series has no value before: an hour of microseconds fills no memory.
-    season = min(season, n_rows.max())
+    season = min(season, int(n_rows.max()))
     # Series of fewer seasons have too few jumps at each phase.
     n_phases = season if n_rows.min() >= 40 * season else 1
     shape = (len(n_rows), len(table.columns))

@@ -15,6 +15,7 @@ from skinformer.ensemble.names import CLASSICAL, NETWORK, RIDGES, TREES
 from skinformer.ensemble.own import OwnRidges
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.user_forecaster import UserForecaster
+from skinformer.selection import MOST_STRETCHES
 from skinformer.timeline.seasons import calendar_seasons
 from skinformer.timeline.timeline import Table
 
@@ -37,10 +38,6 @@ _MARGIN_ON_WALKS = 2.0
 #: How much the last value counts among the ridges of a random walk: .38 to .75 on walks and prices,
 #: 0 to .13 on hours of weather, streets and loads.
 _WALK = 1 / 3
-#: Stretches of the split from which on trees that see no more than ridges do have the whole of the
-#: best share. What few long forecasts say of a level may hold for their season alone: trees err up
-#: to 1.16 times as much as ridges with all of it, 1.04 with this part of it (notes/drivers.md).
-_ENOUGH_STRETCHES = 8
 #: Rows that built-in trees need.
 _ROWS_OF_TREES = 1500
 
@@ -185,7 +182,9 @@ def doubt_of(
     """Return how far a challenger is believed.
 
     last_value: how much the last value counts among the ridges.
-    n_stretches: of the validation split.
+    n_stretches: of the validation split. What few long forecasts say of a level may hold for their
+    season alone: with the best share of two trees erred 1.16 times as much as ridges, with a sixth
+    of it at most as much (notes/drivers.md).
     """
     if isinstance(member, UserForecaster):
         return Doubt(_MARGIN)
@@ -195,4 +194,4 @@ def doubt_of(
     # Columns known ahead that tell something are what it sees more than ridges do.
     if len(member.plain_columns) < n_known:
         return Doubt(0.0)
-    return Doubt(_MARGIN, min(1.0, n_stretches / _ENOUGH_STRETCHES))
+    return Doubt(_MARGIN, n_stretches / MOST_STRETCHES)

@@ -191,7 +191,7 @@ def test_trees_have_to_gain_surely_where_the_target_is_a_random_walk():
     assert means[0] > 1.5 * means[1]
 
 
-@pytest.mark.parametrize(("n_stretches", "share"), [(2, 0.25), (6, 0.75), (8, 1.0)])
+@pytest.mark.parametrize(("n_stretches", "share"), [(2, 1 / 6), (6, 0.5), (12, 1.0)])
 def test_trees_that_see_no_more_get_a_part_of_the_share_of_few_stretches(
     n_stretches, share
 ):
