@@ -157,19 +157,14 @@ class EnsembleFit:
             return
         last_value = self.ridges.blend.get("last", 0.0)
         self.plan = plan_trees(
-            self.plan,
-            has_known=sizes.n_known > 0,
-            last_value=last_value,
+            self.plan, has_known=sizes.n_known > 0, last_value=last_value
         )
         self._prove(proof, self._fits, self.rows.before_cutoff())
         challengers = proof.others
         if challengers:
             doubts = [
                 doubt_of(
-                    each,
-                    sizes,
-                    last_value=last_value,
-                    n_stretches=stretches.max() + 1,
+                    each, sizes, last_value=last_value, n_stretches=stretches.max() + 1
                 )
                 for each in challengers
             ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import NamedTuple
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from skinformer.ensemble.names import CLASSICAL, NETWORK, RIDGES, TREES
 from skinformer.ensemble.own import OwnRidges
 from skinformer.ensemble.settings import FitSettings
 from skinformer.ensemble.user_forecaster import UserForecaster
+from skinformer.judging.weights import Doubt
 from skinformer.selection import MOST_STRETCHES
 from skinformer.timeline.seasons import calendar_seasons
 from skinformer.timeline.timeline import Table
@@ -163,17 +163,6 @@ def plan_trees(plan: Plan, *, has_known: bool, last_value: float) -> Plan:
     if sees_more or last_value <= _WALK:
         return plan
     return plan.without("no future covariates, and a random walk", TREES)
-
-
-class Doubt(NamedTuple):
-    """How far a challenger of the ridges is believed.
-
-    margin: standard errors by which it has to gain on those before it.
-    part: what it gets of the share that is best on the split, from 0 to 1.
-    """
-
-    margin: float
-    part: float = 1.0
 
 
 def doubt_of(

@@ -5,6 +5,7 @@ split: one series tells little, and what a long one tells differs by step ahead.
 """
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -12,7 +13,6 @@ from torch import Tensor
 
 from skinformer.ensemble.batches import WindowBatches
 from skinformer.ensemble.head import Head
-from skinformer.judging.plan import Doubt
 from skinformer.judging.proof import Proof
 from skinformer.model.corrected import Corrected
 from skinformer.selection import (
@@ -143,6 +143,17 @@ def without_negligible(weights: Float64Array) -> Float64Array:
     """Set weights to 0 that are not worth a forecast."""
     weights = np.where(weights < 0.01, 0.0, weights)
     return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+
+
+class Doubt(NamedTuple):
+    """How far a challenger of the ridges is believed.
+
+    margin: standard errors by which it has to gain on those before it.
+    part: what it gets of the share that is best on the split, from 0 to 1.
+    """
+
+    margin: float
+    part: float = 1.0
 
 
 def weigh_steps(

@@ -113,9 +113,9 @@ def fit_tabular(
     zero: (n_targets,), the zero of the targets' units, standardised; None where none is shared by
     all series, or logarithms are taken.
 
-    Cost: at most 60,000 pairs, of small trees 30,000, whatever the rows. Memory: their features, some 50 of the target and
-    eight of each column known ahead, 8 bytes each, twice. If no truth is left to learn, it is a
-    ValueError.
+    Cost: at most 60,000 pairs, of small trees 30,000, whatever the rows. Memory: their features,
+    some 50 of the target and eight of each column known ahead, 8 bytes each, twice. If no truth is
+    left to learn, it is a ValueError.
     """
     # 1. Draw the pairs of an origin and a step ahead, and make their features.
     maker = _make_maker(timeline, columns, plain, calendar)
@@ -140,12 +140,7 @@ def fit_tabular(
         plans = [_RegressorPlan(Sight(closest), regressor)]
     else:
         plans = _plan_trees(
-            maker,
-            training,
-            errors,
-            simple=simple,
-            quick=quick,
-            of_mean=of_mean,
+            maker, training, errors, simple=simple, quick=quick, of_mean=of_mean
         )
     return TabularFit(
         maker, _fit_members(training, plans, random_state), name_of(regressor), zeros

@@ -13,9 +13,9 @@ from skinformer.ensemble.member import Member
 from skinformer.ensemble.names import RIDGES, TREES
 from skinformer.estimators.settings import read_settings
 from skinformer.judging.fit import EnsembleFit
-from skinformer.judging.plan import Doubt, Plan
+from skinformer.judging.plan import Plan
 from skinformer.judging.proof import Proof
-from skinformer.judging.weights import weigh_series, weigh_steps
+from skinformer.judging.weights import Doubt, weigh_series, weigh_steps
 
 PRED_LEN = 4
 N_WINDOWS = 240
