@@ -317,7 +317,7 @@ def default_trees_of(monkeypatch, timeline, columns, **options):
     ("n_series", "n_known", "simple"), [(1, 0, True), (1, 1, False), (2, 0, False)]
 )
 @pytest.mark.parametrize("quick", [True, False])
-def test_one_table_without_columns_known_ahead_takes_fewer_trees(
+def test_one_table_without_columns_known_ahead_takes_small_trees(
     n_series, n_known, simple, quick, monkeypatch
 ):
     timeline = hours(300, n_series, n_known=n_known)
@@ -334,7 +334,14 @@ def test_fewer_trees_are_fewer(simple):
     assert all(
         one.max_iter > two.max_iter for one, two in zip(final, judged, strict=True)
     )
-    assert final[0].max_iter <= default_regressors(simple=False)[0].max_iter
+
+
+def test_small_trees_have_fewer_leaves():
+    small, large = (default_regressors(simple=simple) for simple in (True, False))
+    assert all(
+        one.max_leaf_nodes < other.max_leaf_nodes
+        for one, other in zip(small, large, strict=True)
+    )
 
 
 @pytest.mark.parametrize("n_known", [0, 1])
@@ -400,6 +407,24 @@ def test_the_number_of_pairs_is_bounded(monkeypatch):
     Spy.seen.clear()
     fit_tabular(hours(2000), COLUMNS, regressor=Spy())
     assert [count for count, _ in Spy.seen] == [500]
+
+
+@pytest.mark.parametrize(
+    ("n_known", "regressor", "n_pairs"),
+    [(0, None, 400), (0, Spy(), 500), (1, None, 500)],
+)
+def test_small_trees_learn_from_fewer_pairs(n_known, regressor, n_pairs, monkeypatch):
+    """A regressor of the user's may gain from more."""
+    monkeypatch.setattr("skinformer.tabular.fit.MOST_PAIRS", 500)
+    monkeypatch.setattr("skinformer.tabular.fit.MOST_PAIRS_OF_SMALL", 400)
+    monkeypatch.setattr(
+        "skinformer.tabular.fit.default_regressors", lambda **_: (Spy(), Spy())
+    )
+    Spy.seen.clear()
+    fit_tabular(
+        hours(2000, n_known=n_known), Columns(1, 0, n_known, 0, 6), regressor=regressor
+    )
+    assert {count for count, _ in Spy.seen} == {n_pairs}
 
 
 def test_a_series_that_never_changes_goes_on():
