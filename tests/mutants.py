@@ -347,13 +347,34 @@ JUDGING = [
         ),
     ),
     Mutant(
-        "trees that see no more have all of the share of few stretches",
+        "trees that see no more have all of the share of few forecasts",
         "judging/plan.py",
-        "doubt_of",
-        "n_stretches / MOST_STRETCHES",
+        "part_of_trees",
+        "n_forecasts / MOST_STRETCHES",
         "1.0",
         (
             "judging/test_fit.py::test_trees_that_see_no_more_get_a_part_of_the_share_of_few_stretches",
+            "judging/test_weights.py::test_trees_of_a_short_table_get_a_part_of_their_weight",
+        ),
+    ),
+    Mutant(
+        "trees of short tables have all of their weight",
+        "judging/fit.py",
+        "EnsembleFit._weigh_by_series",
+        "self._series_weights(proof, prior=prior, parts=parts)",
+        "self._series_weights(proof, prior=prior)",
+        (
+            "judging/test_weights.py::test_trees_of_a_short_table_get_a_part_of_their_weight",
+        ),
+    ),
+    Mutant(
+        "what a doubted member does not get goes to it again",
+        "judging/weights.py",
+        "weigh_series",
+        "np.where(part < 1, -np.inf, log_weights)",
+        "log_weights",
+        (
+            "judging/test_weights.py::test_a_member_has_a_part_of_its_weight_and_the_others_share_the_rest",
         ),
     ),
     Mutant(

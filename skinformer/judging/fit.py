@@ -29,7 +29,14 @@ from skinformer.judging.classes import weigh_classes
 from skinformer.judging.costs import REFITS, words_of_cuts
 from skinformer.judging.cutoffs import cut_last_rows, series_origins
 from skinformer.judging.leaderboard import NOTHING_COMPARES, Standings
-from skinformer.judging.plan import Plan, Scheme, choose_scheme, doubt_of, plan_trees
+from skinformer.judging.plan import (
+    Plan,
+    Scheme,
+    choose_scheme,
+    doubt_of,
+    part_of_trees,
+    plan_trees,
+)
 from skinformer.judging.proof import Proof
 from skinformer.judging.trial import NetworkTrial
 from skinformer.model.corrected import Corrected
@@ -164,7 +171,7 @@ class EnsembleFit:
         if challengers:
             doubts = [
                 doubt_of(
-                    each, sizes, last_value=last_value, n_stretches=stretches.max() + 1
+                    each, sizes, last_value=last_value, n_forecasts=proof.n_forecasts
                 )
                 for each in challengers
             ]
@@ -373,11 +380,20 @@ class EnsembleFit:
                     proof.add(member)
 
     def _series_weights(
-        self, proof: Proof, *, prior: Mapping[str, float], joint: bool = True
+        self,
+        proof: Proof,
+        *,
+        prior: Mapping[str, float],
+        parts: Mapping[str, float] | None = None,
+        joint: bool = True,
     ) -> dict[str, Float64Array]:
         """Weigh members by the errors of each series in what they proved, see `weigh_series`."""
         weights = weighing.weigh_series(
-            proof, n_series=self.rows.timeline.n_series, prior=prior, joint=joint
+            proof,
+            n_series=self.rows.timeline.n_series,
+            prior=prior,
+            parts=parts,
+            joint=joint,
         )
         weights[-1] *= [member.forecasts_new for member in proof.members.values()]
         weights = weights / weights.sum(axis=-1, keepdims=True)
@@ -396,7 +412,13 @@ class EnsembleFit:
             max(self.batches.training.origins.count, 1), rows.sizes.seq_len
         )
         prior = {RIDGES: of_windows, NETWORK: of_windows}
-        weights = self._series_weights(proof, prior=prior)
+        n_forecasts = proof.n_forecasts * rows.timeline.n_series
+        parts = {
+            member.name: part_of_trees(member, rows.sizes, n_forecasts=n_forecasts)
+            for member in proof.others
+            if member.part == TREES
+        }
+        weights = self._series_weights(proof, prior=prior, parts=parts)
         return self._ensemble_of(proof.others, weights)
 
     def _weigh_by_steps(self) -> Ensemble:

@@ -72,6 +72,11 @@ class Proof:
         pred_len = self.y.shape[1]
         return time_stretches(self.windows.steps, pred_len, n_most=MOST_STRETCHES)
 
+    @property
+    def n_forecasts(self) -> int:
+        """How many forecasts of a series follow each other in the windows, at most twelve."""
+        return 1 if self.stretches is None else int(self.stretches.max()) + 1
+
     def by_name(self, weights: Float64Array) -> dict[str, Float64Array]:
         """Return the weights of each member, which the last axis holds, by name."""
         return {name: weights[..., i] for i, name in enumerate(self.forecasts)}

@@ -41,11 +41,17 @@ _JOINT_PRIOR = 20
 
 
 def weigh_series(
-    proof: Proof, *, n_series: int, prior: Mapping[str, float], joint: bool = True
+    proof: Proof,
+    *,
+    n_series: int,
+    prior: Mapping[str, float],
+    parts: Mapping[str, float] | None = None,
+    joint: bool = True,
 ) -> Float64Array:
     """Weigh members by each series' relative errors: (n_series + 1, 1, n_targets, n_members).
 
     prior: log weights to begin with, by name; 0 for others.
+    parts: what members get of the weight below, by name; all of it for others, who share the rest.
     joint: whether the error of the joint forecast counts, too.
 
     Sums are 1. The last row is the panel's, for new series and those without windows; all are equal
@@ -72,7 +78,12 @@ def weigh_series(
     # New series have no errors of their own.
     own = np.where(known[:, :, None], logs - mean_logs, 0.0)
     own = np.pad(own, [(0, 1), (0, 0), (0, 0)])
-    return softmax(log_weights - _OWN * own / _TEMPERATURE)[:, None]
+    log_weights = log_weights - _OWN * own / _TEMPERATURE
+    part = np.array([(parts or {}).get(name, 1.0) for name in proof.forecasts])
+    kept = part * softmax(log_weights)
+    others = softmax(np.where(part < 1, -np.inf, log_weights))
+    weights = kept + (1 - kept.sum(axis=-1, keepdims=True)) * others
+    return np.asarray(weights)[:, None]
 
 
 def _with_joint_weights(

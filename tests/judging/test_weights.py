@@ -43,11 +43,11 @@ def forecasts_of(*errors, n_series=1):
     ], truth
 
 
-def shares_of(*errors, n_series=1, weight=None):
+def shares_of(*errors, n_series=1, weight=None, parts=None):
     forecasts, truth = forecasts_of(*errors, n_series=n_series)
     weight = np.ones_like(truth) if weight is None else weight
     proof = proof_of(forecasts, truth, weight, np.arange(n_series))
-    return weigh_series(proof, n_series=n_series, prior={})[:, 0, 0]
+    return weigh_series(proof, n_series=n_series, prior={}, parts=parts)[:, 0, 0]
 
 
 def proof_of(forecasts, truth, weight, series):
@@ -84,6 +84,16 @@ def test_a_series_believes_the_panel_more_than_itself():
     assert weights[0, 1] < weights[1, 1]
     # The last row is the panel's.
     np.testing.assert_array_less(weights[0, 1], weights[-1, 1])
+
+
+def test_a_member_has_a_part_of_its_weight_and_the_others_share_the_rest():
+    """However little it errs, it has no more than the part; the others keep their proportions."""
+    errors = (1.0, 0.95, 0.01)
+    whole, part = shares_of(*errors)[0], shares_of(*errors, parts={"2": 0.25})[0]
+    assert whole[2] > 0.99
+    assert part[2] == pytest.approx(0.25, rel=0.01)
+    assert part[0] / part[1] == pytest.approx(whole[0] / whole[1])
+    assert part.sum() == pytest.approx(1)
 
 
 def test_in_a_panel_it_counts_to_err_on_the_other_side():
@@ -314,6 +324,22 @@ def test_a_new_series_shorter_than_a_window_is_forecast_from_what_it_has(panel, 
     model = InformerRegressor("y", **with_parts(**P)).fit(panel)
     new = pd.concat({9: months(n, 9, 6.0)}, names=["shop", "month"])
     assert model.forecast(new)["y"].between(3, 9).all()
+
+
+def test_trees_of_a_short_table_get_a_part_of_their_weight(panel, monkeypatch):
+    """Of the weight that their errors ask for, as many twelfths as forecasts judge them."""
+    members = ["classical", "ridges", Ridge()]
+    options = with_parts(members=members, validation_fraction=0.4, **P)
+    model = InformerRegressor("y", **options)
+    n_forecasts = (36 - 4 + 1) // 4  # behind each other in 36 of 90 rows
+    part = model.fit(panel.loc[1]).series_blend_["Ridge"]
+    of_all = model.fit(panel).series_blend_["Ridge"]
+    monkeypatch.setattr(judging_fit, "part_of_trees", lambda *_, **__: 1.0)
+    whole = model.fit(panel.loc[1]).series_blend_["Ridge"]
+    assert whole.min() > 0.05
+    np.testing.assert_allclose(part, whole * n_forecasts / 12)
+    # Four series have more than twelve together.
+    assert (of_all == model.fit(panel).series_blend_["Ridge"]).all()
 
 
 @pytest.mark.slow
