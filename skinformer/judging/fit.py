@@ -30,6 +30,7 @@ from skinformer.judging.costs import REFITS, words_of_cuts
 from skinformer.judging.cutoffs import cut_last_rows, series_origins
 from skinformer.judging.leaderboard import NOTHING_COMPARES, Standings
 from skinformer.judging.plan import (
+    NO_TWO_FORECASTS,
     Plan,
     Scheme,
     choose_scheme,
@@ -158,13 +159,15 @@ class EnsembleFit:
         proof.add(self.ridges)
         stretches = proof.stretches
         if stretches is None:
-            reason = "the validation split holds no two forecasts"
-            self.plan = self.plan.without(reason, *self._kinds)
+            self.plan = self.plan.without(NO_TWO_FORECASTS, *self._kinds)
             self._warn_of_unjudged(RIDGES)
             return
         last_value = self.ridges.blend.get("last", 0.0)
         self.plan = plan_trees(
-            self.plan, has_known=sizes.n_known > 0, last_value=last_value
+            self.plan,
+            has_known=sizes.n_known > 0,
+            n_forecasts=proof.n_forecasts,
+            last_value=last_value,
         )
         self._prove(proof, self._fits, self.rows.before_cutoff())
         challengers = proof.others
@@ -404,6 +407,9 @@ class EnsembleFit:
         rows = self.rows
         assert self.ridges is not None
         proof = self._begin_proof(self._windows_of_series(rows.validation_origins))
+        n_forecasts = proof.n_forecasts * rows.timeline.n_series
+        has_known = rows.sizes.n_known > 0
+        self.plan = plan_trees(self.plan, has_known=has_known, n_forecasts=n_forecasts)
         self._prove(proof, self._fits, rows.before_cutoff())
         proof.add(self.ridges)
         if NETWORK in self.settings.members:
@@ -412,7 +418,6 @@ class EnsembleFit:
             max(self.batches.training.origins.count, 1), rows.sizes.seq_len
         )
         prior = {RIDGES: of_windows, NETWORK: of_windows}
-        n_forecasts = proof.n_forecasts * rows.timeline.n_series
         parts = {
             member.name: part_of_trees(member, rows.sizes, n_forecasts=n_forecasts)
             for member in proof.others

@@ -40,6 +40,8 @@ _MARGIN_ON_WALKS = 2.0
 _WALK = 1 / 3
 #: Rows that built-in trees need.
 _ROWS_OF_TREES = 1500
+#: Why members are left out that nothing judges.
+NO_TWO_FORECASTS = "the validation split holds no two forecasts"
 
 
 class Scheme(Enum):
@@ -151,18 +153,25 @@ def choose_scheme(settings: FitSettings, *, n_series: int, has_split: bool) -> S
     return Scheme.ONE_ALONE
 
 
-def plan_trees(plan: Plan, *, has_known: bool, last_value: float) -> Plan:
-    """Leave trees out on walks, where they see no more than ridges do.
+def plan_trees(
+    plan: Plan, *, has_known: bool, n_forecasts: int, last_value: float = 0.0
+) -> Plan:
+    """Leave trees out where they see no more than ridges, and on walks or where nothing judges them.
 
     has_known: whether there are columns known ahead.
-    last_value: how much the last value counts among the ridges.
+    n_forecasts: by which they would be judged, behind each other or of different series.
+    last_value: how much the last value counts among the ridges of a long table.
 
     A regressor of the user's takes part wherever members are compared.
     """
-    sees_more = has_known or not isinstance(plan.settings.members.get(TREES), str)
-    if sees_more or last_value <= _WALK:
+    is_own = not isinstance(plan.settings.members.get(TREES), str)
+    if has_known or is_own:
         return plan
-    return plan.without("no future covariates, and a random walk", TREES)
+    if n_forecasts < 2:
+        return plan.without(NO_TWO_FORECASTS, TREES)
+    if last_value > _WALK:
+        return plan.without("no future covariates, and a random walk", TREES)
+    return plan
 
 
 def doubt_of(
@@ -187,7 +196,7 @@ def part_of_trees(member: Member, sizes: ModelSizes, *, n_forecasts: int) -> flo
     n_forecasts: by which they are judged, behind each other or of different series.
 
     What few long forecasts say of a level may hold for their season alone. Without this trees erred
-    up to 1.16 times as much as ridges in long tables, and up to 1.29 times in shorter ones; with it
+    up to 1.16 times as much as ridges in long tables, and up to 2.45 times in shorter ones; with it
     1.02 and 1.04 times (notes/drivers.md).
     """
     if _knows_more(member, sizes):

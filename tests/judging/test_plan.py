@@ -120,22 +120,28 @@ def test_what_is_held_out_decides_how_members_are_weighed(
 
 
 @pytest.mark.parametrize(
-    ("trees", "has_known", "last_value", "takes_part"),
+    ("trees", "has_known", "n_forecasts", "last_value", "takes_part"),
     [
-        ("auto", True, 0.0, True),
-        ("auto", True, 0.4, True),
-        ("auto", False, 0.0, True),
-        ("auto", False, 0.4, False),
-        (Ridge(), False, 0.4, True),
+        ("auto", True, 12, 0.0, True),
+        ("auto", True, 12, 0.4, True),
+        ("auto", False, 2, 0.0, True),
+        ("auto", False, 12, 0.4, False),
+        (Ridge(), False, 12, 0.4, True),
+        ("auto", False, 1, 0.0, False),
+        ("auto", True, 1, 0.0, True),
+        (Ridge(), False, 1, 0.0, True),
     ],
 )
-def test_trees_that_see_no_more_than_ridges_forecast_no_walk(
-    trees, has_known, last_value, takes_part
+def test_trees_that_see_no_more_than_ridges_forecast_no_walk_nor_where_nothing_judges_them(
+    trees, has_known, n_forecasts, last_value, takes_part
 ):
-    """On walks the last value is best."""
+    """On walks the last value is best; one forecast says nothing of the next."""
     members = ["ridges", "trees" if trees == "auto" else trees]
     plan = plan_trees(
-        Plan(settings_of(members=members)), has_known=has_known, last_value=last_value
+        Plan(settings_of(members=members)),
+        has_known=has_known,
+        n_forecasts=n_forecasts,
+        last_value=last_value,
     )
     assert (TREES in plan.settings.members) == takes_part
     assert (TREES in plan.reasons) != takes_part
