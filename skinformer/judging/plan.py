@@ -156,7 +156,7 @@ def choose_scheme(settings: FitSettings, *, n_series: int, has_split: bool) -> S
 def plan_trees(
     plan: Plan, *, has_known: bool, n_forecasts: int, last_value: float = 0.0
 ) -> Plan:
-    """Leave trees out where they see no more than ridges, and on walks or where nothing judges them.
+    """Leave trees out that see no more than ridges do, on walks and where nothing judges them.
 
     has_known: whether there are columns known ahead.
     n_forecasts: by which they would be judged, behind each other or of different series.
