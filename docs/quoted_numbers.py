@@ -87,16 +87,11 @@ def _row(page, name):
 
 
 def _ratio_to_duet(page, name):
-    """Return the mean ratio over the horizons, fitted to training rows only.
-
-    Where the longest horizon was not measured with trees, the table of the defaults has it.
-    """
+    """Return the mean ratio over the horizons, fitted to training rows only."""
     section = page[page.index(f"| {name}, 720 → 96 |") :]
     rows = section.splitlines()[:4]
     ours = [row.split(" | ")[3] for row in rows]
     duet = [float(re.search(r"DUET (\S+)", row)[1]) for row in rows]
-    if ours[-1] == "–":
-        ours[-1] = re.search(rf"^\| {name}, training rows.*?(\.\d+) \|", page, re.M)[1]
     ours = [float(re.search(r"\.\d+", error)[0]) for error in ours]
     return round(float(np.mean(np.divide(ours, duet))), 3)
 

@@ -145,3 +145,17 @@ def test_a_product_that_was_never_sold_may_be_as_large_as_any(parameters):
     after = pd.concat({"unsold": months([210.0, 190.0], start="2021-05-01")})
     _, low, high = model.update(after).forecast(coverage=0.8).loc["unsold"].to_numpy().T
     assert (high - low < 300).all()  # from then on something is known
+
+
+def test_rows_before_the_first_are_not_asked_for_dates():
+    """A look-back of 1,480 quarters has none in nanoseconds, which begin in 1677."""
+    random, n = np.random.default_rng(0), 40
+    dates = pd.date_range("1980-01-01", periods=n, freq="QS").as_unit("ns")
+    rows = {
+        f"region {i}": pd.DataFrame({"y": 10 + random.normal(size=n)}, dates)
+        for i in range(12)
+    }
+    model = InformerRegressor(seq_len=8, pred_len=4, random_state=0)
+    ahead = model.fit(pd.concat(rows)).forecast(horizon=8, levels=[0.1, 0.9])
+    assert len(ahead) == 8 * len(rows)
+    assert ahead.notna().all(axis=None)
