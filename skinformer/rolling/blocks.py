@@ -140,8 +140,7 @@ class RecursiveForecaster:
     """Forecasts of steps, fed back where targets are missing.
 
     history: what is known beside the rows of X, which win over it.
-    sizes: numbers of the columns and lengths.
-    look_back: steps before an origin that a forecast is made from, at least ``seq_len``.
+    sizes: numbers of the columns and lengths; ``seq_len`` are the steps that a forecast looks back.
     point: returns the one value of outputs that is fed back.
     forecast: ``forecast(rows, origins)`` returns the outputs for windows whose contexts and known
     columns are complete.
@@ -151,7 +150,6 @@ class RecursiveForecaster:
 
     history: Timeline
     sizes: ModelSizes
-    look_back: int
     point: Callable[[Any], Any]
     forecast: Forecaster
     closed: Closed | None = None
@@ -172,7 +170,7 @@ class RecursiveForecaster:
         rows = buffer.segments.find(segment, start)
         origins, of_request = np.unique(rows, return_inverse=True)
         runs = self._missing_runs(buffer, longest=None)
-        needed = runs.needed(origins, seq_len=self.look_back)
+        needed = runs.needed(origins, seq_len=self.sizes.seq_len)
         outputs = self._forecast_all(buffer, needed, origins)
         ahead = steps - start
         return ForecastSteps(
@@ -206,8 +204,7 @@ class RecursiveForecaster:
         """Lay out the rows of blocks with what is known; unknown targets are held at their last."""
         n_targets = self.sizes.n_targets
         until = _last_steps(place, segment, start)
-        known_from = observed.steps.min(initial=self.history.first_step.min())
-        segments = self._empty_rows(place, segment, start, until, known_from)
+        segments = self._empty_rows(place, segment, start, until)
         # 1. Put in what is known.
         rows = segments.find(observed.segment, observed.steps)
         is_inside = rows >= 0
@@ -227,24 +224,12 @@ class RecursiveForecaster:
         return _BlockRows(segments, laid_out, missing, until)
 
     def _empty_rows(
-        self,
-        place: Placement,
-        segment: IntArray,
-        start: IntArray,
-        until: IntArray,
-        known_from: int,
+        self, place: Placement, segment: IntArray, start: IntArray, until: IntArray
     ) -> Timeline:
-        """Return the segments of blocks and of their contexts, without values.
-
-        known_from: the first step of which anything is known. Steps before it are laid out only as
-        far as windows reach: a look-back of all quarters since 1635 has no dates in nanoseconds.
-        """
+        """Return the segments of blocks and of their contexts, without values."""
         first_start = place.begin.copy()
         np.minimum.at(first_start, segment, start)
-        first_step = np.maximum(
-            first_start - self.look_back,
-            np.minimum(first_start - self.sizes.seq_len, known_from),
-        )
+        first_step = first_start - self.sizes.seq_len
         # A segment without blocks has no rows.
         end_step = np.maximum(first_step, until + self.sizes.pred_len)
         lengths = end_step - first_step
@@ -324,7 +309,7 @@ class RecursiveForecaster:
             unknown[unknown] = ~self.closed.at(steps[unknown])
         return find_missing_runs(
             unknown,
-            seq_len=self.look_back,
+            seq_len=self.sizes.seq_len,
             pred_len=self.sizes.pred_len,
             longest=longest,
         )

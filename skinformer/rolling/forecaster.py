@@ -298,7 +298,11 @@ class StepForecaster:
         closed: steps that are never observed, and not forecast.
         """
         return RecursiveForecaster(
-            self.history, self.sizes, self.look_back, self.point, forecast, closed
+            self.history,
+            self.sizes._replace(seq_len=self.look_back),
+            self.point,
+            forecast,
+            closed,
         )
 
     def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:

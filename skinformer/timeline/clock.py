@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, ClassVar, TypeGuard
@@ -16,6 +17,7 @@ from typing import Any, ClassVar, TypeGuard
 import numpy as np
 import pandas as pd
 from pandas import DatetimeIndex, Index, PeriodIndex, Timedelta, date_range, offsets
+from pandas.errors import OutOfBoundsDatetime
 from pandas.tseries.frequencies import to_offset
 
 from skinformer.compatibility.dates import WALL_TIME_ERRORS, elapsed_step, is_elapsed
@@ -195,17 +197,19 @@ class WallClock(Clock):
         """
         before = -steps.min(initial=0)
         after = steps.max(initial=0)
-        grid = self._grid(before, after).as_unit(self.origin.unit)
-        dates = grid[steps + before]
+        dates = self._grid(before, after)[steps + before]
+        # Rows before a history may lie before 1677, where nanoseconds begin.
+        with suppress(OutOfBoundsDatetime):
+            dates = dates.as_unit(self.origin.unit)
         return self._with_freq(dates, steps)
 
     def _grid(self, before: int, after: int) -> DatetimeIndex:
         """Make the labels of steps -before … after."""
-        past = date_range(end=self.wall, periods=before + 2, freq=self.freq)
+        past = date_range(end=self.wall, periods=before + 2, freq=self.freq, unit="us")
         # An offset may not lead back from the origin to itself: business hours from closing time.
         past = past[past < self.wall]
         past = past[len(past) - before :]
-        future = date_range(self.wall, periods=after + 1, freq=self.freq)
+        future = date_range(self.wall, periods=after + 1, freq=self.freq, unit="us")
         walls = DatetimeIndex(past.append(future))
         return _on_the_clock(walls, self.origin.tz)
 

@@ -189,7 +189,7 @@ def recursive(history, *, n_static=0, forecast=fake_forecaster):
     """Make a recursive forecaster of points from a history."""
     n_known = N_COLUMNS - N_TARGETS - N_PAST
     sizes = ModelSizes(N_TARGETS, N_PAST, n_known, n_static, 0, (), SEQ, PRED, 1)
-    return RecursiveForecaster(history, sizes, SEQ, PointHead("mse").point, forecast)
+    return RecursiveForecaster(history, sizes, PointHead("mse").point, forecast)
 
 
 def run(observed, series, steps, history, place, **options):
