@@ -81,8 +81,10 @@ def weigh_series(
     log_weights = log_weights - _OWN * own / _TEMPERATURE
     part = np.array([(parts or {}).get(name, 1.0) for name in proof.forecasts])
     kept = part * softmax(log_weights)
+    # What a member does not get is shared by those that have all of theirs, as they stand.
+    left = 1 - kept.sum(axis=-1, keepdims=True)
     others = softmax(np.where(part < 1, -np.inf, log_weights))
-    weights = kept + (1 - kept.sum(axis=-1, keepdims=True)) * others
+    weights = kept + left * others
     return np.asarray(weights)[:, None]
 
 
