@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
+
+from skinformer.ridge.runs import split_runs
 from skinformer.ridge.sums import (
     Decomposition,
     Equations,
@@ -13,6 +16,7 @@ from skinformer.ridge.sums import (
     WindowDistances,
     gather,
     mixed_features,
+    remaining,
 )
 from skinformer.timeline.arrays import Float64Array, IntArray
 
@@ -93,11 +97,48 @@ class Competition:
             self.candidates.append(Candidate("mixed", length, level=True))
 
     def learn(self, origins: IntArray) -> None:
-        """Add windows to the sums that all candidates are fitted by."""
-        for windows in gather(self.problem, origins):
+        """Add windows to the sums that all candidates are fitted by.
+
+        Long runs of windows side by side are not laid out, where all their truths weigh 1.
+        """
+        problem = self.problem
+        runs, others = split_runs(origins, 2 * (problem.seq_len + problem.pred_len))
+        for run in runs:
+            if self._weighs_alike(run) and self._affords_runs:
+                self._learn_run(run)
+            else:
+                others = np.append(others, run)
+        for windows in gather(problem, others):
             self.columns.add_columns(windows)
             if self.mixed_len:
                 self.mixed.add_mixed(windows, length=self.mixed_len)
+
+    def _weighs_alike(self, run: IntArray) -> bool:
+        """Return whether all truths of windows side by side weigh 1."""
+        weight = self.problem.weight
+        if weight is None:
+            return True
+        return bool((weight[run[0] : run[-1] + self.problem.pred_len] == 1).all())
+
+    @property
+    def _affords_runs(self) -> bool:
+        """Return whether products of all columns at all distances may be kept in memory."""
+        length = self.mixed_len
+        n_columns = self.problem.n_columns + 1
+        n_products = length * (length + self.problem.pred_len) * n_columns**2
+        return affordable(4 * n_products, 0)
+
+    def _learn_run(self, run: IntArray) -> None:
+        """Add windows side by side, whose truths all weigh 1."""
+        problem = self.problem
+        first = run[0] - problem.seq_len
+        rows = remaining(problem, np.arange(first, run[-1] + problem.pred_len))
+        sizes = {"n_windows": len(run), "n_targets": problem.n_targets}
+        self.columns.add_columns_of_run(rows, **sizes)
+        length = self.mixed_len
+        if length:
+            rows = rows[problem.seq_len - length :]
+            self.mixed.add_mixed_of_run(rows, length=length, **sizes)
 
     @classmethod
     def total(cls, parts: Sequence[Competition]) -> Competition:

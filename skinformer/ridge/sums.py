@@ -9,6 +9,7 @@ import numpy as np
 
 from skinformer.algebra import eigenvectors, product, solution
 from skinformer.ridge.roots import Roots
+from skinformer.ridge.runs import sum_products
 from skinformer.timeline.arrays import BoolArray, Float64Array, Floats, IntArray
 from skinformer.timeline.cycle import CalendarEffect, Cycle
 from skinformer.timeline.windows import spread_places, window_rows
@@ -284,6 +285,41 @@ class Sums(NamedTuple):
             0, features, windows.future.reshape(n, -1), windows.weight.reshape(n, -1)
         )
 
+    def add_columns_of_run(
+        self, rows: Float64Array, *, n_windows: int, n_targets: int
+    ) -> None:
+        """Add what `add_columns` adds, of windows side by side whose truths all weigh 1.
+
+        rows: of all these windows, (n_rows, n_columns), the targets first.
+        """
+        seq_len = self.gram.shape[1]
+        for j in range(n_targets):
+            # Distances stay as they are, and small rows have small products.
+            own = rows[:, [j]] - rows[:, j].mean()
+            products = sum_products(own, n_windows, seq_len)[:, 0, :, 0]
+            distances = products - products[-1]
+            distances -= distances[:, [seq_len - 1]]
+            group = j % len(self.gram)
+            self.gram[group] += distances[:, :seq_len]
+            self.cross[group] += distances[:, seq_len:]
+            self.weight[group] += n_windows
+
+    def add_mixed_of_run(
+        self, rows: Float64Array, *, length: int, n_windows: int, n_targets: int
+    ) -> None:
+        """Add what `add_mixed` adds, of windows side by side whose truths all weigh 1.
+
+        rows: of windows that begin with the `length` rows before their origins.
+        """
+        with_ones = np.column_stack([rows, np.ones(len(rows))])
+        products = sum_products(with_ones, n_windows, length)
+        by_features = _as_mixed_features(products)
+        past, future = np.split(by_features, [length], axis=1)
+        self.gram[0] += _as_mixed_features(np.moveaxis(past, 0, -1))
+        distances = future - past[:, [-1]]
+        self.cross[0] += distances[..., :n_targets].reshape(len(distances), -1)
+        self.weight[0] += n_windows
+
     def of_features(self, used: slice) -> Sums:
         """Return the sums of some features."""
         return Sums(self.gram[:, used, used], self.cross[:, used], self.weight)
@@ -308,3 +344,13 @@ def mixed_features(windows: WindowDistances, *, length: int) -> Float64Array:
     return np.column_stack(
         [windows.past[:, seq_len - length :].reshape(n, -1), windows.last, np.ones(n)]
     )
+
+
+def _as_mixed_features(of_rows: Float64Array) -> Float64Array:
+    """Make what is linear in rows, (length, n_columns + 1, …), so in `mixed_features`.
+
+    The last of the columns is 1.
+    """
+    last = of_rows[-1]
+    distances = of_rows[:, :-1] - last[:-1]
+    return np.concatenate([distances.reshape(-1, *last.shape[1:]), last])
