@@ -17,7 +17,7 @@ from skinformer.ensemble.building import ModelSizes
 from skinformer.estimators.state import FittedState
 from skinformer.export.bounds import ExportedBounds
 from skinformer.export.forecast import ExportedForecast
-from skinformer.export.units import MonthFactors, Units
+from skinformer.export.units import MonthFactors, OwnSize, Units
 from skinformer.persistence.atomic import replacing
 from skinformer.serving.signature import METADATA_KEY, Signature, plain
 from skinformer.validation.arguments import check_fitted
@@ -263,6 +263,7 @@ def exported_module(model: FittedState) -> ExportedForecast:
         bounds=_exported_bounds(model),
         sizes=model.sizes_,
         months=_exported_months(model),
+        own_size=OwnSize(scaler.with_unseen()) if is_panel else None,
     )
     return graph.eval().requires_grad_(False)
 

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from skinformer.ensemble.building import ModelSizes
 from skinformer.export.bounds import ExportedBounds
-from skinformer.export.units import MonthFactors, Tables, Units
+from skinformer.export.units import MonthFactors, OwnSize, Tables, Units
 from skinformer.model.corrected import correct
 from skinformer.timeline.arrays import Float64Array
 
@@ -24,6 +24,7 @@ class ExportedForecast(nn.Module):
     weights: of members by name, (n_series, 1 or pred_len, n_targets); they add up to 1.
     units, bounds: of the fit.
     months: what months do to targets; None for nothing.
+    own_size: of new series; None where there are none.
     sizes: of the fit. Covariates that may miss are NaN to the network; else they are held at their
     last value.
 
@@ -68,6 +69,7 @@ class ExportedForecast(nn.Module):
         bounds: ExportedBounds,
         sizes: ModelSizes,
         months: MonthFactors | None = None,
+        own_size: OwnSize | None = None,
     ) -> None:
         super().__init__()
         self.members = nn.ModuleDict(members)
@@ -79,6 +81,7 @@ class ExportedForecast(nn.Module):
         self.bounds = bounds
         self.sizes = sizes
         self.months = months
+        self.own_size = own_size
 
     def forward(
         self,
@@ -135,11 +138,14 @@ class ExportedForecast(nn.Module):
         known = ~rows[:, : self.sizes.seq_len, :n_targets].isnan()
         rows, lost = self._fill(rows)
         window, ahead = self._split(rows)
+        gain, shift = self._size_of(window, known, row)
+        window = self._resize(window, known, gain, shift)
         # 2. Forecasts of all members, near what was seen, and weighted.
         found = self._predict(window, ahead, self._categories(calendar, row))
         mean = self._weigh(self._limit(found, window, known, bounds), row)
         # 3. The joint forecast within all bounds, in units.
         mean = self.bounds.level(mean, window, known, bounds)
+        mean = ((mean - shift) / gain).float()
         steps_ahead = None if steps is None else steps[:, self.sizes.seq_len :]
         open_or_zero = self.bounds.zeros(mean, ahead, steps_ahead, row, bounds)
         forecast, _ = self.units.restore(open_or_zero, units)
@@ -193,6 +199,23 @@ class ExportedForecast(nn.Module):
         covariates = covariates.masked_fill(missing & is_before, 0.0)
         filled = torch.cat([held_targets, covariates], dim=-1)
         return filled, self._has_gap(targets, unknown)
+
+    def _size_of(self, window: Tensor, known: Tensor, row: Any) -> Sequence[Tensor]:
+        """Return by what targets of windows are multiplied, and what is added to them."""
+        if self.own_size is None:
+            one = window.new_ones(1, 1, 1)
+            return one, 0 * one
+        return self.own_size(window[..., : self.sizes.n_targets], known, row)
+
+    def _resize(
+        self, window: Tensor, known: Tensor, gain: Tensor, shift: Tensor
+    ) -> Tensor:
+        """Give targets of windows another size, from their first known row on."""
+        n_targets = self.sizes.n_targets
+        targets = window[..., :n_targets]
+        has_begun = known.any(dim=2, keepdim=True).cumsum(dim=1) > 0
+        resized = torch.where(has_begun, (targets * gain + shift).float(), targets)
+        return torch.cat([resized, window[..., n_targets:]], dim=-1)
 
     def _has_gap(self, targets: Tensor, unknown: Tensor) -> Tensor:
         """Whether a window misses a target after a known one, or throughout, (batch, 1, 1)."""

@@ -1,5 +1,6 @@
 """Columns into the units of the network, and forecasts into those of the targets, in torch."""
 
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -110,6 +111,61 @@ class Units(nn.Module):
         floor = of_windows["floor"]
         bounded = torch.where(values < floor, floor, values)
         return bounded, fed_back
+
+
+class OwnSize(nn.Module):
+    """What makes targets of new series as large as usual ones, see `rolling.own_size`.
+
+    scaler: of the fit, with that of new series as its last row.
+    """
+
+    mean: Tensor
+    scale: Tensor
+    logs: Tensor
+    has_zero: Tensor
+
+    def __init__(self, scaler: Scaler) -> None:
+        super().__init__()
+        targets = scaler.targets
+        n_targets = targets.n_targets
+        tables = {
+            "mean": scaler.mean[-1, :n_targets],
+            "scale": scaler.scale[-1, :n_targets],
+            "logs": targets.logs[-1],
+            "has_zero": targets.floor[-1] == 0,
+        }
+        for name, table in tables.items():
+            self.register_buffer(name, torch.tensor(table))
+        self.last_row = len(scaler.mean) - 1
+
+    def forward(self, window: Tensor, known: Tensor, row: Tensor) -> Sequence[Tensor]:
+        """Return gain and shift of windows, (batch, 1, n_targets) each; 1 and 0 of fitted series.
+
+        window: (batch, seq_len, n_targets), standardised; known: which values count.
+        row: (batch,), of each window's series.
+        """
+        in_units = window.double() * self.scale + self.mean
+        in_units = torch.where(known, in_units, 0.0)
+        n_known = known.sum(dim=1, keepdim=True)
+        counted = n_known.clamp(min=1)
+        # 1. By the level of logarithms, or by the root mean square.
+        level = in_units.sum(dim=1, keepdim=True) / counted
+        shift = torch.where(n_known > 0, (self.mean - level) / self.scale, 0.0)
+        largest = in_units.abs().amax(dim=1, keepdim=True)
+        has_size = largest > 0
+        unit = torch.where(has_size, largest, 1.0)
+        mean_square = (in_units / unit).square().sum(dim=1, keepdim=True) / counted
+        size = unit * mean_square.sqrt()
+        usual = torch.hypot(self.mean, self.scale)
+        gain = torch.where(has_size, usual / size, 1.0)
+        # 2. Levels as of temperatures are resized where they are far from usual ones alone.
+        far = 4.0
+        is_far = (gain > far) | (gain < 1 / far)
+        gain = torch.where((self.has_zero | is_far) & ~self.logs, gain, 1.0)
+        shift = torch.where(self.logs, shift, (gain - 1) * self.mean / self.scale)
+        # 3. Series of the fit have scales of their own.
+        is_new = (row == self.last_row)[:, None, None]
+        return torch.where(is_new, gain, 1.0), torch.where(is_new, shift, 0.0)
 
 
 class MonthFactors(nn.Module):

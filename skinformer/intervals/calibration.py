@@ -27,7 +27,6 @@ from skinformer.intervals.features import (
     STILL,
     features_of,
     fit_volatility_floor,
-    unmoved,
     volatility,
 )
 from skinformer.intervals.forecaster import Intervals
@@ -275,11 +274,13 @@ def _recent_before(
 def _without_standstill(
     errors: Float64Array, changes: Float64Array, latest: Float64Array
 ) -> Float64Array:
-    """Leave out windows in which series stood still that have moved since; round to zero.
+    """Leave out windows before which series stood still that have moved since; round to zero.
+
+    A season that began out of nothing says nothing of what comes amid it.
 
     changes, latest: (n, n_targets), the volatility before each window, and that of the last rows.
     """
-    is_left_out = unmoved(errors, changes) & (latest >= STILL)
+    is_left_out = (changes < STILL) & (latest >= STILL)
     errors = np.where(is_left_out[:, None], np.nan, errors)
     errors[np.abs(errors) < STILL] = 0.0  # rounding is no error to one side
     return errors

@@ -4,13 +4,14 @@ import numpy as np
 
 from skinformer.intervals.spread import mean_of_known, mean_size
 from skinformer.rolling.forecaster import StepForecaster
-from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
+from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.windows import window_rows
 
 #: Rows before an origin over which volatility is averaged.
 WIDTH = 48
-#: Standardised change, or error, below which there is none.
+#: Standardised change, or error, below which there is none. Windows before which nothing moved tell
+#: nothing of what comes once something has.
 STILL = 1e-6
 
 
@@ -69,17 +70,6 @@ def fit_volatility_floor(changes: Float64Array) -> Float64Array:
     share = 0.1  # of the usual one
     usual = np.nan_to_num(mean_of_known(changes, axis=0))
     return share * usual + 1e-9
-
-
-def unmoved(errors: Float64Array, changes: Float64Array) -> BoolArray:
-    """Find windows in which nothing had moved and nothing came: (n, n_targets).
-
-    Their errors are those of a standstill, and not representative once something has moved.
-
-    errors: (n, pred_len, n_targets), of which NaN is unknown; changes: (n, n_targets), before them.
-    """
-    largest = np.nan_to_num(np.abs(errors)).max(axis=1)
-    return (largest < STILL) & (changes < STILL)
 
 
 def _log_levels(points: Float64Array, scaler: Scaler, series: IntArray) -> Float64Array:

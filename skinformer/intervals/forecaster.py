@@ -16,7 +16,7 @@ from skinformer.ensemble.head import Head
 from skinformer.ensemble.windows import Forecaster, Rows
 from skinformer.intervals.changes import level_sizes
 from skinformer.intervals.collapses import Collapses
-from skinformer.intervals.features import STILL, WIDTH, features_of, unmoved, volatility
+from skinformer.intervals.features import STILL, WIDTH, features_of, volatility
 from skinformer.intervals.recent import recent_distribution, recent_quantiles
 from skinformer.intervals.residuals import Residuals
 from skinformer.intervals.runs import (
@@ -30,6 +30,7 @@ from skinformer.intervals.sized_rows import SizedRows, interpolate
 from skinformer.intervals.spread import Spread, mean_size
 from skinformer.rolling.blocks import RequestedSteps
 from skinformer.rolling.forecaster import Places, StepForecaster
+from skinformer.rolling.own_size import Resized
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.scaling import Scaler
 from skinformer.timeline.windows import window_rows
@@ -209,6 +210,14 @@ class IntervalForecaster(StepForecaster):
         outputs[where, 0] = value[where]
         outputs[where, 1] = log_of_no_size
         outputs[where, 3:] = value[where][:, None]
+
+    def restored(self, outputs: Float32Array, size: Resized) -> Float32Array:
+        """Put forecasts, the sizes of their errors and recent values back."""
+        restored = outputs.astype(np.float64)
+        restored[..., 0] = size.undone(outputs[..., 0])
+        restored[..., 1] -= np.log(size.gain)[:, None]
+        restored[..., 3:] = size.undone(outputs[..., 3:])
+        return restored.astype(np.float32)
 
     @property
     def look_back(self) -> int:
@@ -408,14 +417,14 @@ class _SizedWindows:
     ) -> Float64Array:
         """Average the sizes of the errors before requested windows: their logs, (n, n_targets).
 
-        They are in sizes that were predicted in the same way. Those of a standstill are left out
-        where something has moved since.
+        They are in sizes that were predicted in the same way. Those behind a standstill are left
+        out where something has moved since.
         """
         errors = self._errors(rows, windows.origins, predicted.point)
         spread = self.forecaster.intervals.spread
         relative = spread.relative(errors, predicted.log_size)
         sizes = mean_size(relative, axis=1)
-        was_still = unmoved(errors, predicted.changes)
+        was_still = predicted.changes < STILL
         earlier = windows.earlier
         has_moved = predicted.changes[: len(earlier), None] >= STILL
         is_left_out = was_still[earlier] & has_moved

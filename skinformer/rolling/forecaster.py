@@ -25,6 +25,7 @@ from skinformer.rolling.blocks import (
     RequestedSteps,
 )
 from skinformer.rolling.missing_runs import LONGEST_CHAIN
+from skinformer.rolling.own_size import InOwnSize, Resized
 from skinformer.rolling.placement import Placement, place_rows
 from skinformer.threads import limited
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
@@ -179,7 +180,7 @@ class StepForecaster:
     ) -> tuple[Float64Array, HeldValues]:
         """Forecast steps as `standardised` does; return what had to be held, without a warning."""
         with self._threads():
-            forecast = self._window_forecaster(requested)
+            forecast = self._in_own_size(requested)
             closed = self.bounds.on_clock(requested.clock).closed
             recursive = self._recursive_forecaster(forecast, closed)
             outputs, values, held = recursive.predict(requested)
@@ -304,6 +305,32 @@ class StepForecaster:
             forecast,
             closed,
         )
+
+    def _in_own_size(self, requested: RequestedSteps) -> Forecaster:
+        """Make what forecasts windows, those of new series in their own size."""
+        forecast = self._window_forecaster(requested)
+        is_new = requested.place.series >= self.history.n_series
+        if not is_new.any() or not self.can_resize:
+            return forecast
+        return InOwnSize(
+            forecast,
+            is_new,
+            self.scaler.with_unseen(),
+            self.sizes.seq_len,
+            self.restored,
+        )
+
+    @property
+    def can_resize(self) -> bool:
+        """Whether targets in another size are what a series of that size would be.
+
+        Classes have no size, and a transformer of the user's may do anything.
+        """
+        return self.head.in_units and not self.scaler.targets.transformers
+
+    def restored(self, outputs: Float32Array, size: Resized) -> Float32Array:
+        """Put outputs of windows in another size, (n, pred_len, n_targets, …), back."""
+        return np.asarray(size.undone(outputs), dtype=np.float32)
 
     def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
         """Make the function that forecasts windows of the segments that are asked for."""

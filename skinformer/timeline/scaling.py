@@ -138,20 +138,38 @@ class Scaler:
         )
 
     def with_unseen(self) -> Scaler:
-        """Append the scale of a series that training did not hold: the mean over all series.
+        """Append the scale of a series that training did not hold: that of a usual series.
 
         It is over those alone that are transformed as it is.
         """
         targets = self.targets.with_unseen()
+        k = targets.n_targets
+        is_size = np.zeros(self.mean.shape[1], dtype=bool)
+        is_size[:k] = (targets.floor[-1] == 0) & ~targets.logs[-1]
         like = np.ones(self.mean.shape, dtype=bool)
-        like[:, : targets.n_targets] = targets.logs[:-1] == targets.logs[-1]
-        mean = self.mean.mean(axis=0, where=like)
-        apart = self.mean - mean
-        distance = np.hypot(self.scale, apart)
-        scale = _root_mean_square(distance, like)
+        like[:, :k] = targets.logs[:-1] == targets.logs[-1]
+        columns = zip(self.mean.T, self.scale.T, like.T, is_size, strict=True)
+        usual = [
+            (_usual_size if is_amount else _usual_level)(mean[some], scale[some])
+            for mean, scale, some, is_amount in columns
+        ]
+        mean, scale = np.transpose(usual)
         return Scaler(
             np.vstack([self.mean, mean]), np.vstack([self.scale, scale]), targets
         )
+
+
+def _usual_size(mean: Float64Array, scale: Float64Array) -> tuple[float, float]:
+    """Return mean and scale of a series of usual size, which varies by a usual share of it."""
+    size = np.hypot(mean, scale)
+    usual = np.median(size)
+    return usual * np.median(mean / size), usual * np.median(scale / size)
+
+
+def _usual_level(mean: Float64Array, scale: Float64Array) -> tuple[float, float]:
+    """Return the usual mean, and how far values of a usual series lie from it."""
+    usual = np.median(mean)
+    return usual, np.median(np.hypot(scale, mean - usual))
 
 
 def fit_scaler(
@@ -210,7 +228,7 @@ class _Moments(NamedTuple):
         means = self.mean[self.seen]
         mean = means.mean()
         distance = np.abs(means - mean)
-        spread = _root_mean_square(distance, np.True_)
+        spread = root_mean_square(distance, np.True_)
         return _Moments(
             np.full_like(self.mean, mean), np.full_like(self.mean, spread), self.seen
         )
@@ -272,7 +290,7 @@ def _moments(values: AnyArray, owner: IntArray, n_series: int) -> _Moments:
     )
 
 
-def _root_mean_square(values: Float64Array, like: Any) -> Any:
+def root_mean_square(values: Float64Array, like: Any) -> Any:
     """Return the root mean square of values, not negative, that are marked, in the first axis."""
     largest = values.max(axis=0, where=like, initial=0)
     unit = _units(largest)

@@ -5,7 +5,6 @@ import pandas as pd
 import pytest
 
 from skinformer import InformerRegressor
-from skinformer.intervals.features import unmoved
 from skinformer.intervals.spread import typical_sizes
 
 FALLING = [1100, 980, 870, 760, 655, 540, 430, 330, 225]
@@ -60,21 +59,25 @@ def test_a_series_that_has_begun_to_move_is_not_sure_of_it(late, level):
     assert ((low <= y_pred) & (y_pred <= high)).all()
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_season_that_began_out_of_nothing_says_nothing_of_what_comes_amid_it(seed):
+    """Errors behind months of zeros, fifty times the usual ones, were expected in winter, too."""
+    index = pd.date_range("2022-01-01", periods=770, freq="D")  # until February
+    noise = np.random.default_rng(seed).normal(0, 5, len(index))
+    is_winter = (index.month > 10) | (index.month < 4)
+    rows = pd.DataFrame({"y": np.where(is_winter, 100 + noise, 0.0)}, index=index)
+    model = InformerRegressor(
+        seq_len=60, pred_len=30, members=["ridges", "classical"], random_state=0
+    ).fit(rows)
+    assert (model.forecast(levels=[0.95]).to_numpy() < 140).all()
+
+
 @pytest.mark.parametrize(("n", "level"), [(6, 5.1), (40, 5.1), (20, 0.0), (20, -3e7)])
 def test_a_constant_is_within_its_range(n, level):
     """Rounding of single precision lay to one side of it."""
     y_pred, low, high = bounds(days([level] * n), seq_len=6, pred_len=3)
     slack = 1e-9 * abs(level)
     assert ((low <= y_pred + slack) & (y_pred - slack <= high)).all()
-
-
-def test_only_what_never_moved_is_no_evidence():
-    """A window says something if its rows moved, or if what came did."""
-    errors = np.array(
-        [[[0.0], [0.0]], [[0.0], [0.0]], [[0.0], [0.5]], [[0.0], [np.nan]]]
-    )
-    changes = np.array([[0.0], [0.1], [0.0], [np.nan]])
-    assert unmoved(errors, changes).ravel().tolist() == [True, False, False, False]
 
 
 def test_steps_that_were_never_judged_are_as_those_of_a_walk():

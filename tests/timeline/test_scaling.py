@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -216,20 +217,30 @@ def test_inverse_undoes_transform_for_the_targets():
     np.testing.assert_allclose(inverse[:, 0], raw, rtol=1e-6)
 
 
-def test_an_unseen_series_has_the_scale_of_all_rows_together():
-    """Equally long series: the pooled mean and deviation are what one can know of another."""
+def test_an_unseen_series_has_a_usual_level_and_the_usual_distance_from_it():
+    """One city that is far colder than all others does not make all cities vary as much."""
     rng = np.random.default_rng(0)
-    column = rng.normal(size=300) * np.repeat([1, 5, 9], 100) + np.repeat(
-        [0, 50, -9], 100
-    )
+    deviations = np.array([1.0, 5, 9])
+    means = np.array([20.0, 50, -900])
+    column = rng.normal(size=300) * np.repeat(deviations, 100) + np.repeat(means, 100)
     scaler = fit_scaler(
         [column], np.array([0, 100, 200]), np.array([100, 200, 300]), static=[]
     )
     more = scaler.with_unseen()
     np.testing.assert_array_equal(more.mean[:3], scaler.mean)
     np.testing.assert_array_equal(more.scale[:3], scaler.scale)
-    np.testing.assert_allclose(more.mean[3], column.mean())
-    np.testing.assert_allclose(more.scale[3], column.std())
+    np.testing.assert_allclose(more.mean[3], scaler.mean[0])
+    second = np.hypot(scaler.scale[1], scaler.mean[1] - scaler.mean[0])
+    np.testing.assert_allclose(more.scale[3], second)
+
+
+def test_an_unseen_series_of_amounts_varies_by_a_usual_share_of_its_size():
+    """The largest shop does not say how far sales of a usual one vary."""
+    targets = TargetScale.unbounded(3, 1)
+    targets = replace(targets, floor=np.zeros((3, 1)))
+    size = np.array([[1.0], [100.0], [1e6]])
+    more = Scaler(9 * size, 2 * size, targets).with_unseen()
+    np.testing.assert_allclose([more.mean[3, 0], more.scale[3, 0]], [900, 200])
 
 
 def test_a_static_column_is_standardised_across_the_series():
