@@ -263,11 +263,12 @@ def fit_classical(rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> Classical
         errors.compare_final(series, forecast, past.recent_level, leaps)
 
     weights, panel_weights = errors.weights()
-    if not of_mean:
-        # The median of rare sales is zero, and a mean with other candidates would lie above it.
-        medians = np.array([name.endswith("median") for name in final.names])
-        weights = _among(medians, weights, judged.rare)
-        panel_weights = _among(medians, panel_weights, judged.new_is_rare)
+    # The median of rare sales is zero, and a mean with other candidates would lie above it. Where
+    # means are wanted, absolute errors would choose what forecasts zero, or the last sale again.
+    kind = "mean" if of_mean else "median"
+    of_rare = np.array([name.endswith(kind) for name in final.names])
+    weights = _among(of_rare, weights, judged.rare)
+    panel_weights = _among(of_rare, panel_weights, judged.new_is_rare)
     return ClassicalFit(
         final, weights, panel_weights, judged.never_negative, judged.first_steps
     )

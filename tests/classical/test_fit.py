@@ -321,6 +321,15 @@ def test_medians_of_rare_sales_are_zero():
     assert (forecasts(rare_sales(), MONTHS, of_mean=True) > 0.1).mean() > 0.95
 
 
+def test_means_of_rare_sales_are_those_of_many_rows():
+    """Absolute errors chose what forecast zero, or the last sale for all months to come."""
+    series = [np.append(sales, 3.0) for sales in rare_sales()]
+    found = forecasts(series, MONTHS, of_mean=True)
+    usual = np.mean([sales.mean() for sales in series])
+    assert found.mean() == pytest.approx(usual, rel=0.15)
+    assert found.max() < 1.5
+
+
 def test_a_first_sale_is_no_launch_where_sales_are_rare():
     """What came before it, 26 months without one, says that the next month has none, too."""
     late = np.append(np.zeros(26), 2.0)
