@@ -347,6 +347,81 @@ JUDGING = [
         ),
     ),
     Mutant(
+        "sums of windows side by side are those of the first one",
+        "ridge/runs.py",
+        "sum_products",
+        "_ends(rows[n:], n_first, length) - _ends(rows, n_first, length)",
+        "0.0",
+        ("ridge/test_runs.py::test_products_are_those_of_windows",),
+    ),
+    Mutant(
+        "missing truths count in runs of windows",
+        "ridge/candidates.py",
+        "Competition.learn",
+        "self._weighs_alike(run) and self._affords_runs",
+        "self._affords_runs",
+        (
+            "ridge/test_runs.py::test_missing_truths_count_nothing_and_their_runs_are_laid_out",
+        ),
+    ),
+    Mutant(
+        "new series have the size of usual ones",
+        "rolling/own_size.py",
+        "_gain",
+        "np.where(has_zero | is_far, gain, 1.0)",
+        "np.ones_like(gain)",
+        (
+            "rolling/test_own_size.py::test_a_price_does_to_a_new_series_what_it_does_to_others",
+        ),
+    ),
+    Mutant(
+        "the size of a new series is that of its latest window",
+        "rolling/own_size.py",
+        "InOwnSize._forecast_resized",
+        "np.minimum.at(first_origin, place, origins)",
+        "first_origin[:] = origins.max()",
+        ("rolling/test_own_size.py::test_its_size_is_not_known_before_it_is_seen",),
+    ),
+    Mutant(
+        "sizes of errors of new series stay those of usual ones",
+        "intervals/forecaster.py",
+        "IntervalForecaster.restored",
+        "np.log(size.gain)[:, None]",
+        "0.0",
+        (
+            "rolling/test_own_size.py::test_what_is_ten_times_as_large_has_a_forecast_ten_times_as_large",
+        ),
+    ),
+    Mutant(
+        "graphs forecast new series in the size of usual ones",
+        "export/forecast.py",
+        "ExportedForecast._size_of",
+        "self.own_size is None",
+        "True",
+        (
+            "export/test_exporting.py::test_a_panel_has_scales_vectors_and_trust_of_each_series",
+        ),
+    ),
+    Mutant(
+        "windows behind a standstill count amid a season",
+        "intervals/calibration.py",
+        "_without_standstill",
+        "(changes < STILL) & (latest >= STILL)",
+        "(changes < -1) & (latest >= STILL)",
+        (
+            "intervals/test_short_series.py::"
+            "test_a_season_that_began_out_of_nothing_says_nothing_of_what_comes_amid_it",
+        ),
+    ),
+    Mutant(
+        "means of rare sales are chosen by absolute errors",
+        "classical/fit.py",
+        "fit_classical",
+        '"mean" if of_mean else "median"',
+        '"" if of_mean else "median"',
+        ("classical/test_fit.py::test_means_of_rare_sales_are_those_of_many_rows",),
+    ),
+    Mutant(
         "trees that see no more have all of the share of few forecasts",
         "judging/plan.py",
         "part_of_trees",

@@ -71,10 +71,11 @@ def test_others_are_forecast_as_they_are_without_a_new_series(model):
 
 def test_its_size_is_not_known_before_it_is_seen(model):
     """Forecasts of earlier rows do not know how large later ones are."""
-    rows = shop("new", 7.0, seed=4)[:60]
+    n_before = 6 * AHEAD  # a block ends there, and another one of the same size begins
+    rows = shop("new", 7.0, seed=4)[:100]
     later = rows.copy()
-    later.loc[later.index[40:], "v"] *= 50
-    found = [model.predict(each)[:40] for each in (rows, later)]
+    later.loc[later.index[n_before:], "v"] *= 50
+    found = [model.predict(each)[:n_before] for each in (rows, later)]
     np.testing.assert_allclose(found[0], found[1], rtol=1e-6)
 
 
