@@ -25,14 +25,14 @@ from skinformer.timeline.timeline import Timeline
 class Bounds:
     """What no forecast may be, by a history; whatever is None bounds nothing.
 
-    These are the steps, in their order; an exported graph has those of points, by the same names
+    These are the steps, in their order; an exported graph has the same ones, by the same names
     (`export.bounds`). Between the third and the fourth stands the way to units, which holds the
     floor of each target (`TargetScale.inverse`).
 
     1. `limit`: each member keeps near what was seen, so that the others share nothing wild.
     2. `level`: the joint forecast behind a lone sale.
     3. `zeros`: where the joint forecast is zero, by the time or by a column known ahead.
-    4. `below_ceilings`: ranges and paths of rates, in their units.
+    4. `below_ceilings`: points, quantiles and paths of rates, in their units.
 
     reach, limits: what no forecast leaves, and what one in logarithms hardly exceeds.
     zero: (n_series + 1, n_targets), what zero is in each series; NaN of new ones, the last.

@@ -388,7 +388,8 @@ def forecast_parts(estimator: Any, X: Any = None) -> DataFrame:
     scaler = model.scaler_.with_unseen()
     for i in range(points.shape[2]):
         points[..., i] = scaler.inverse_with_smearing(points[..., i], places.series)
-    points[:] = places.with_months(points)
+    bounded = model._forecaster.bounds.below_ceilings(points, places.series)
+    points[:] = places.with_months(bounded)
     # 2. Members that have a weight somewhere in the forecast's block.
     has_weight = np.any(parts[..., 0], axis=(1, 2))
     is_kept = has_weight[window].repeat(points.shape[1], axis=0)

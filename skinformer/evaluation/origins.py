@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from skinformer.rolling.forecaster import StepForecaster
 from skinformer.rolling.origins import forecast_origins
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 from skinformer.timeline.timeline import Table, Timeline, runs
@@ -56,12 +57,25 @@ def after_updates(model: Any, frame: pd.DataFrame) -> OriginsModel | None:
     weight = (~np.isnan(targets)).astype(np.float64)
     forecaster = model._forecaster
     history = forecaster.appended(replace(ordered, weight=weight))
+    if not _have_same_ceilings(forecaster, replace(forecaster, history=history)):
+        return None
     # 2. Find where they lie now, and whether a truth precedes each.
     rows = history.find(table.series, table.steps)
     is_first = table.steps == model.timeline_.end_step[table.series]
     has_truth = (history.weight > 0).all(axis=1)
     after_truth = is_first | has_truth[rows - 1]
     return OriginsModel(model, history, rows, after_truth)
+
+
+def _have_same_ceilings(before: StepForecaster, after: StepForecaster) -> bool:
+    """Return whether later rows neither end a ceiling nor show a new one.
+
+    Else the first forecasts would know it.
+    """
+    known, found = before.bounds.ceilings, after.bounds.ceilings
+    if known is None or found is None:
+        return known is found
+    return np.array_equal(known, found)
 
 
 def _can_update(model: Any, table: Table) -> bool:

@@ -1,4 +1,4 @@
-"""What no forecast may be, in torch: the steps of `Bounds` for points, by the same names."""
+"""What no forecast may be, in torch: the steps of `Bounds`, by the same names."""
 
 from typing import Any
 
@@ -160,6 +160,13 @@ class ExportedBounds(nn.Module):
             targets[j] = torch.where(is_closed, zero[..., j], targets[j])
         return torch.stack(targets, dim=-1)
 
+    def below_ceilings(self, values: Tensor, tables: Tables) -> Tensor:
+        """Clip forecasts in units to the ceilings of rates."""
+        if "ceiling" not in tables:
+            return values
+        ceiling = tables["ceiling"]
+        return torch.where(values > ceiling, ceiling, values)
+
 
 def _within_reach(
     forecast: Tensor, targets: Tensor, known: Tensor, tables: Tables
@@ -183,6 +190,8 @@ def _tables(bounds: Bounds) -> dict[str, AnyArray]:
         tables |= bounds.limits._asdict()
     if bounds.zero is not None:
         tables["zero"] = bounds.zero
+    if bounds.ceilings is not None and np.isfinite(bounds.ceilings).any():
+        tables["ceiling"] = bounds.ceilings
     return tables
 
 

@@ -148,7 +148,8 @@ class ExportedForecast(nn.Module):
         mean = ((mean - shift) / gain).float()
         steps_ahead = None if steps is None else steps[:, self.sizes.seq_len :]
         open_or_zero = self.bounds.zeros(mean, ahead, steps_ahead, row, bounds)
-        forecast, _ = self.units.restore(open_or_zero, units)
+        unbounded, _ = self.units.restore(open_or_zero, units)
+        forecast = self.bounds.below_ceilings(unbounded, bounds)
         _, fed_back = self.units.restore(mean, units)
         return (
             forecast.masked_fill(lost, torch.nan),

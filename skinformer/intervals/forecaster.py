@@ -194,13 +194,12 @@ class IntervalForecaster(StepForecaster):
         scaler = self.scaler.with_unseen()
         level = self.head.level
         wanted = levels if level is None else np.append(level, levels)
-        quantiles = self.intervals.quantiles(outputs, wanted, scaler, series)
-        quantiles = self.bounds.below_ceilings(quantiles, series)
-        if level is not None:
-            return places.with_months(quantiles)
-        points = scaler.inverse_with_smearing(self.point(outputs), series)
-        both = np.concatenate([points[..., None], quantiles], axis=2)
-        return places.with_months(both)
+        found = self.intervals.quantiles(outputs, wanted, scaler, series)
+        if level is None:
+            points = scaler.inverse_with_smearing(self.point(outputs), series)
+            found = np.concatenate([points[..., None], found], axis=2)
+        bounded = self.bounds.below_ceilings(found, series)
+        return places.with_months(bounded)
 
     def set_constant(
         self, outputs: Float32Array, where: BoolArray, value: Float32Array

@@ -164,10 +164,11 @@ class StepForecaster:
         return self.head.point(self.in_units(outputs, places))[..., None]
 
     def in_units(self, outputs: Float64Array, places: Places) -> Float64Array:
-        """Put outputs of steps into y's units."""
+        """Put outputs of steps into y's units, below the ceilings of rates."""
         scaler = self.scaler.with_unseen()
         in_units = self.head.to_units(outputs, scaler, places.series)
-        return places.with_months(in_units)
+        bounded = self.bounds.below_ceilings(in_units, places.series)
+        return places.with_months(bounded)
 
     def standardised(self, requested: RequestedSteps) -> Float64Array:
         """Forecast steps: (n, n_targets, *shape)."""

@@ -118,7 +118,7 @@ def test_intervals_of_a_backtest_cover(df, fitted):
         lambda X: X[12:],
         lambda X: X.assign(load=X["load"] - 100 * (np.arange(len(X)) > 9)),
     ],
-    ids=["a row is missing", "rows begin later", "bounds end"],
+    ids=["a row is missing", "rows begin later", "the floor ends"],
 )
 def test_rows_that_update_could_not_take_alike_go_the_slow_way(df, change, monkeypatch):
     """The results are those of forecast(X) at each origin, as ever."""
@@ -223,6 +223,18 @@ def test_all_origins_at_once_equal_one_by_one_wherever_truths_are_missing(
     monkeypatch.setattr(module, "after_updates", lambda *_: None)
     one_by_one = backtest(model, later, **options, levels=[0.1, 0.5, 0.9])
     pd.testing.assert_frame_equal(at_once, one_by_one, check_exact=True)
+
+
+def test_no_forecast_knows_a_ceiling_that_later_rows_reach():
+    index = pd.date_range("2024-01-01", periods=200, freq="D")
+    share = 60 + 0.19 * np.arange(200) + 4 * np.sin(np.arange(200) * 2 * np.pi / 7)
+    rows = pd.DataFrame({"y": share.clip(max=100)}, index)
+    model = InformerRegressor(
+        "y", seq_len=28, pred_len=14, members=["ridges"], random_state=0
+    ).fit(rows[:186])
+    assert model.forecast()["y"].max() > 100
+    table = backtest(model, rows[186:], horizon=14)
+    np.testing.assert_allclose(table["forecast"], model.forecast()["y"], rtol=1e-6)
 
 
 @pytest.mark.slow

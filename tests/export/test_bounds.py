@@ -186,7 +186,8 @@ def test_a_rate_near_its_ceiling_is_what_predict_says():
     rows = pd.DataFrame({"y": np.clip(95 + wave + noise, 0, 100)}, index)
     model = fit(rows[:-120])
     model.module_.path.own.mul_(1.5)
-    assert_agrees(model, rows, 120)
+    forecast = assert_agrees(model, rows, 120)
+    assert forecast.max() == 100
 
 
 def test_rows_between_the_steps_of_the_fit_are_told():

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from skinformer import InformerRegressor
+from skinformer.evaluation import explain, forecast_parts
 
 
 def rates(ceiling, freq="D", n=300):
@@ -16,8 +17,8 @@ def rates(ceiling, freq="D", n=300):
 
 
 def fit(rows, **parameters):
-    model = InformerRegressor("y", members=["classical"], pred_len=6, random_state=0)
-    return model.set_params(seq_len=28, **parameters).fit(rows)
+    usual = {"members": ["classical"], "seq_len": 28, "pred_len": 6, "random_state": 0}
+    return InformerRegressor("y", **{**usual, **parameters}).fit(rows)
 
 
 @pytest.mark.parametrize("loss", ["mae", "mse"])
@@ -28,6 +29,34 @@ def test_rates_stay_below_their_ceiling(ceiling, freq, loss):
     assert bounds.to_numpy().max() <= ceiling
     assert model.sample(50, random_state=0).to_numpy().max() <= ceiling
     assert (bounds["y_0.05"] < bounds["y"]).all()
+
+
+def days_at_ceiling(ceiling):
+    """Return rates whose days are at their ceiling, behind nights far below."""
+    hours = pd.date_range("2024-01-01", periods=24 * 40, freq="h")
+    noise = 4 * np.random.default_rng(4).normal(size=len(hours))
+    y = 85 + 25 * np.cos(2 * np.pi * (hours.hour - 5) / 24) + noise
+    return pd.DataFrame({"y": ceiling / 100 * np.clip(y, 0, 100)}, hours)
+
+
+@pytest.mark.parametrize("loss", ["mse", "mae", (0.1, 0.5, 0.9)])
+@pytest.mark.parametrize("ceiling", [1, 100])
+def test_points_stay_below_the_ceiling_as_their_bounds_do(ceiling, loss):
+    rows = days_at_ceiling(ceiling)
+    model = fit(rows[:-48], members=["ridges"], loss=loss, seq_len=72, pred_len=48)
+    points = model.forecast()
+    assert points.to_numpy().max() == ceiling
+    np.testing.assert_array_equal(model.predict(rows[-48:]), points["y"])
+    with_bounds = model.forecast(coverage=0.9)
+    np.testing.assert_array_equal(with_bounds["y"], points["y"])
+    assert (with_bounds["y"] <= with_bounds["y_0.95"]).all()
+
+
+def test_parts_and_contributions_of_a_forecast_keep_to_its_ceiling():
+    model = fit(days_at_ceiling(100), members=["ridges"], seq_len=72, pred_len=48)
+    assert forecast_parts(model)["forecast"].max() == 100
+    total = explain(model).groupby("time")["contribution"].sum()
+    np.testing.assert_allclose(total, model.forecast()["y"])
 
 
 def test_each_series_of_a_panel_has_its_own():
