@@ -49,7 +49,7 @@ def read_prediction(estimator: object, X: Any, fitted: FittedRows) -> Table:
     lie on the fitted grid. Series that training did not hold are numbered after the fitted ones.
     """
     roles = fitted.roles
-    needed = set(roles.known) - set(roles.static)
+    needed = set(roles.known) - {*roles.static, *roles.empty}
     optional = set(roles.columns) - set(roles.sources_of(needed))
     table = _read_table(estimator, X, fitted, optional)
     if not fitted.may_miss:
@@ -101,6 +101,8 @@ def _read_table(
     columns = _read_fitted_columns(estimator, X, roles, optional)
     for name, others in columns.unseen.items():
         warn_of_unseen_levels(name, others.iloc[0], len(others))
+    if not fitted.may_miss:
+        _fill_empty(columns, roles)
     ordered = _order_columns(columns, roles)
     places = fitted.places
     is_counted = isinstance(places.clock, RowClock)
@@ -146,6 +148,13 @@ def _with_left_out(
     names = [name for name in fitted if name in present | left_out]
     names += without(X.columns, fitted)
     return X.reindex(columns=pd.Index(names, tupleize_cols=False))
+
+
+def _fill_empty(columns: ReadColumns, roles: Roles) -> None:
+    """Put 0 for what columns without any value in training lack, as `fit` did."""
+    for name in roles.empty:
+        values = columns.values[name]
+        columns.values[name] = np.where(np.isnan(values), 0.0, values)
 
 
 def _order_columns(columns: ReadColumns, roles: Roles) -> list[AnyArray | None]:

@@ -108,13 +108,16 @@ def check_known_ahead(
 ) -> None:
     """Raise if rows of X lack a step of a segment that is forecast, and columns are known ahead.
 
+    Static columns, and those without any value in training, need no rows.
+
     is_asked: which steps from each origin on are forecast, (n_segments, n_steps).
     names: of the series of a panel.
     """
     if sizes.may_miss:
         return
-    varying = [name for name in roles.known if name not in roles.static]
-    if not varying:
+    needless = {*roles.static, *roles.empty}
+    needed = [name for name in roles.known if name not in needless]
+    if not needed:
         return
     missing = is_asked & _missing_ahead(observed, place, is_asked.shape[1])
     if missing.any():
@@ -122,7 +125,7 @@ def check_known_ahead(
         first = place.anchor[[segment]] + step
         where = of_series(names, place.series[segment])
         label = f"{clock.labels(first)[0]}{where}"
-        raise_unknown_ahead(roles.source_of(varying[0]), missing.sum(), label)
+        raise_unknown_ahead(roles.source_of(needed[0]), missing.sum(), label)
 
 
 def _missing_ahead(observed: Observed, place: Placement, n_steps: int) -> BoolArray:

@@ -6,6 +6,9 @@ import pandas as pd
 from skinformer.timeline.arrays import AnyArray, BoolArray, IntArray
 from skinformer.timeline.windows import repeat_numbers
 
+#: In place of a length, where a column has no value at all.
+ENDLESS = -1
+
 
 def find_holes(column: AnyArray) -> BoolArray | None:
     """Return where a column lacks values; None where it lacks none."""
@@ -16,13 +19,15 @@ def find_holes(column: AnyArray) -> BoolArray | None:
 
 
 def longest_hole(missing: BoolArray | None, first_row: IntArray) -> int:
-    """Count the most rows in a row of one series that lack a value.
+    """Count the most rows in a row of one series that lack a value; `ENDLESS` where all rows do.
 
     >>> longest_hole(np.array([True, False, True, True, True]), np.array([0, 3, 5]))
     2
     """
     if missing is None:
         return 0
+    if missing.all():
+        return ENDLESS
     is_known = ~missing
     is_known[first_row[:-1][np.diff(first_row) > 0]] = True
     starts = np.append(np.flatnonzero(is_known), len(missing))

@@ -7,6 +7,7 @@ from typing import Any, Literal
 from pandas import Index
 
 from skinformer.timeline.categories import LevelEncoding
+from skinformer.timeline.holes import ENDLESS
 
 #: Names of columns; numbers for those of an array.
 Names = tuple[Hashable, ...]
@@ -30,7 +31,8 @@ class Roles:
     are other ones; empty elsewhere.
     categories: of columns of names, how they become columns of numbers; these, not those, are
     among `past`, `known`, `static` and `unchanged`.
-    longest_holes: of each of `known`, the most rows in a row that lacked it in training.
+    longest_holes: of each of `known`, the most rows in a row that lacked it in training; `ENDLESS`
+    where all did.
     """
 
     mode: Literal["frame", "both", "features"]
@@ -58,6 +60,12 @@ class Roles:
     def sources_of(self, names: Iterable[Hashable]) -> Names:
         """Return the columns of X that columns of numbers are made of, each once."""
         return tuple(dict.fromkeys(self.source_of(name) for name in names))
+
+    @property
+    def empty(self) -> Names:
+        """Columns known ahead that had no value in training, and so have no effect."""
+        holes = zip(self.known, self.longest_holes, strict=False)
+        return tuple(name for name, longest in holes if longest == ENDLESS)
 
     @property
     def target_labels(self) -> Index:

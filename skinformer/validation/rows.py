@@ -91,17 +91,19 @@ def warn_of_held_values(
 ) -> None:
     """Warn that columns without values ahead, at so many steps, were held at their last ones.
 
-    columns: numbers of these columns, among past-only ones and then those known ahead.
+    columns: numbers of these columns, among past-only ones and then those known ahead. Of those
+    without any value in training, which have no effect, nothing is said.
     """
     covariates = (*roles.past, *roles.known)
     lacking = [name for j, name in enumerate(covariates) if j in columns]
+    lacking = [name for name in lacking if name not in roles.empty]
     held = [
         ("past covariates", roles.past, past),
         ("future covariates", roles.known, known),
     ]
     for what, names, n_steps in held:
-        if n_steps:
-            found = list(roles.sources_of(name for name in lacking if name in names))
+        found = list(roles.sources_of(name for name in lacking if name in names))
+        if n_steps and found:
             warn_user(
                 f"{what} {found} have no values at {number_of(n_steps, 'step')} that "
                 "the forecast needs: they are forward-filled there."

@@ -42,6 +42,7 @@ MEMBERS = {
     "network": ["ridges", "network"],
 }
 filled = pytest.mark.filterwarnings("ignore:columns have missing values:UserWarning")
+empty = pytest.mark.filterwarnings("ignore:.* have no values, and no:UserWarning")
 held = pytest.mark.filterwarnings("ignore:.* have no values at :UserWarning")
 
 LEVELS = ["fog", "rain", "sun"]
@@ -244,6 +245,34 @@ def test_an_empty_column_says_nothing():
     np.testing.assert_allclose(
         model.predict(later.assign(empty=np.nan)[["empty", *df]]), same.predict(later)
     )
+
+
+@empty
+@pytest.mark.parametrize("shape", ["table", "panel"])
+def test_an_empty_column_known_ahead_needs_no_values(shape, tmp_path):
+    """It has no effect: neither its values nor rows for them are asked for, nor warned of."""
+    train, later = split(table(shape, "known")[["load"]])
+    future = later.groupby(level=0).head(4) if shape == "panel" else later[:4]
+    future = future.assign(load=np.nan)
+    of_zeros = informer(["empty"]).fit(train.assign(empty=0.0))
+    expected = of_zeros.forecast(future.assign(empty=0.0))
+    model = informer(["empty"]).fit(train.assign(empty=np.nan))
+    for X in (future.assign(empty=np.nan), future, None):
+        np.testing.assert_allclose(model.forecast(X), expected)
+    predicted = model.predict(future.assign(empty=np.nan))
+    np.testing.assert_allclose(predicted, expected["load"])
+    path = tmp_path / "model.skinformer"
+    model.save(path)
+    np.testing.assert_allclose(skinformer.load(path).forecast(), expected)
+
+
+@empty
+def test_an_empty_column_excuses_no_other():
+    df = hours().assign(kind=lambda d: d["kind"].astype(float), empty=np.nan)
+    model = informer(["empty", "kind"]).fit(df[:N_TRAIN])
+    for future in (None, model.make_future_frame()):
+        with pytest.raises(ValueError, match="'kind' has no value at 4 of the steps"):
+            model.forecast(future)
 
 
 @filled
