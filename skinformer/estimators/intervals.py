@@ -13,6 +13,7 @@ from sklearn.utils import check_random_state
 from skinformer.estimators.requests import RequestMixin
 from skinformer.intervals.forecaster import IntervalForecaster, Intervals
 from skinformer.intervals.paths import draw_levels
+from skinformer.intervals.runs import fewest_rows
 from skinformer.rolling.blocks import RequestedSteps
 from skinformer.rolling.forecaster import StepForecaster
 from skinformer.threads import limited
@@ -303,7 +304,8 @@ class IntervalsMixin(RequestMixin):
 
     def _interval_forecaster(self) -> IntervalForecaster:
         """Return what forecasts the sizes of errors, too."""
-        return IntervalForecaster.of(self._forecaster, check_ranges(self.intervals_))
+        intervals = check_ranges(self.intervals_, fewest_rows(self.sizes_.seq_len))
+        return IntervalForecaster.of(self._forecaster, intervals)
 
 
 def _names_with_levels(targets: pd.Index, levels: Float64Array) -> pd.Index:

@@ -14,6 +14,8 @@ _PRIOR = 1.0
 #: Independent windows that quantiles are taken to come from, at least. A panel has no more of them
 #: than its longest series does: what happens to one happens to others at the same time.
 FEWEST = 6
+#: Rows before a window whose error is representative, at least; fewer if the context is shorter.
+_FEWEST_BEFORE = 3
 
 
 def run_distance(pred_len: int, season: int) -> int:
@@ -49,12 +51,20 @@ def earliest_origins(
     >>> earliest_origins(np.array([0, 0]), ends, seq_len=96, pred_len=10, fewest=24)
     array([96, 24])
     """
-    fewest_rows = 3
     last = end - begin - pred_len
-    half = np.maximum(last // 2, fewest_rows)
+    half = np.maximum(last // 2, _FEWEST_BEFORE)
     context = np.minimum(seq_len, half)
     wanted = np.minimum(fewest, last - spare)
     return begin + np.maximum(context, wanted)
+
+
+def fewest_rows(seq_len: int) -> int:
+    """Return how many rows a series needs for one of them to have a representative error.
+
+    >>> fewest_rows(96), fewest_rows(1)
+    (4, 2)
+    """
+    return min(seq_len, _FEWEST_BEFORE) + 1
 
 
 def spare_rows(n_series: int, distance: int) -> int:

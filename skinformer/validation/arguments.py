@@ -122,12 +122,16 @@ def check_range_levels(coverage: Any, levels: Any) -> Float64Array:
     return check_levels(bounds[distinct].tolist(), name="levels of coverage")
 
 
-def check_ranges(ranges: Any) -> Any:
-    """Return what is known of errors, or raise if nothing is."""
+def check_ranges(ranges: Any, fewest: int) -> Any:
+    """Return what is known of errors, or raise if nothing is.
+
+    fewest: rows of one series by which something is.
+    """
     if ranges is None:
         raise ValueError(
             "prediction intervals need errors of earlier forecasts, but no row of the "
-            "fit could be forecast from rows before it. Fit on more rows, at least 2 "
-            "* pred_len."
+            "fit with an observed target could be forecast from the rows before it. Fit "
+            f"on more rows, at least {fewest} of one series, and the last of them with "
+            "an observed target."
         )
     return ranges

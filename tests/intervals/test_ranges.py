@@ -10,10 +10,12 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
+from skinformer import InformerRegressor
 from skinformer.ensemble.classical import Classical
 from skinformer.ensemble.ridges import Ridges
 from skinformer.evaluation import interval_coverage
@@ -530,15 +532,23 @@ def test_windows_that_begin_before_a_short_series_have_ranges_too(small, n):
     assert np.isfinite(model.forecast(coverage=0.8)).all(axis=None)
 
 
-def test_too_few_rows_have_no_ranges(small):
-    """The message says what is missing; the forecast itself is there."""
-    df = pd.DataFrame({"load": [1.0, 2.0, 4.0]})
-    model = small(early_stopping=False).fit(df)
+@pytest.mark.parametrize("members", ["auto", ["classical"]])
+@pytest.mark.parametrize(("seq_len", "fewest"), [(28, 4), (2, 3), (1, 2)])
+def test_too_few_rows_have_no_ranges(seq_len, fewest, members):
+    """The message says how many are enough; the forecast itself is there."""
+    df = pd.DataFrame({"load": [1.0, 2.0, 4.0, 3.0]})
+    enough = InformerRegressor("load", seq_len=seq_len, pred_len=14, members=members)
+    enough.fit(df[:fewest])
+    assert np.isfinite(enough.forecast(coverage=0.9)).all(axis=None)
+    if fewest == 2:  # one row alone cannot be fitted
+        return
+    model = clone(enough).fit(df[: fewest - 1])
     assert np.isfinite(model.forecast()).all(axis=None)
     message = (
         "prediction intervals need errors of earlier forecasts, but no row of the fit "
-        "could be forecast from rows before it. Fit on more rows, at least 2 * "
-        "pred_len."
+        "with an observed target could be forecast from the rows before it. Fit on more "
+        f"rows, at least {fewest} of one series, and the last of them with an observed "
+        "target."
     )
     with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
         model.forecast(coverage=0.9)
