@@ -55,6 +55,7 @@ from skinformer.timeline.timeline import Table, build_timeline
 from skinformer.training.memory import is_gpu_out_of_memory
 from skinformer.training.record import TrainingRecord
 from skinformer.training.trainer import train
+from skinformer.validation.labels import Labels
 from skinformer.validation.parameters import (
     warn_of_cpu,
     warn_of_idle_loss,
@@ -73,6 +74,7 @@ class Fit:
     budget: seconds that it may take.
     """
 
+    labels: Labels
     settings: FitSettings
     plan: Plan
     tasks: FitTasks
@@ -130,6 +132,7 @@ class Fit:
             X, y, sample_weight, time=model.time, series=model.series
         )
         model.layout_ = layout
+        self.labels = layout.labels_in(X)
         return tuple(labelled)
 
     def read_parameters(self, X: Any, y: Any) -> None:
@@ -153,7 +156,7 @@ class Fit:
             reader.encode_rows(X),
             reader.encode_y(y),
             sample_weight,
-            reading_settings(model, whole=not has_short_windows),
+            reading_settings(model, self.labels, whole=not has_short_windows),
         )
         model.roles_ = rows.roles
         model.series_ = rows.series

@@ -6,10 +6,17 @@ from skinformer.estimators.state import FittedState
 from skinformer.reading.places import RowPlaces
 from skinformer.reading.prediction import FittedRows
 from skinformer.reading.training import ReadingSettings
+from skinformer.validation.labels import IN_INDEX, Labels
 
 
-def reading_settings(parameters: FittedState, *, whole: bool = True) -> ReadingSettings:
-    """Collect what `fit` says of the rows; `whole`: nothing forecasts from less than `seq_len`."""
+def reading_settings(
+    parameters: FittedState, labels: Labels = IN_INDEX, *, whole: bool = True
+) -> ReadingSettings:
+    """Collect what `fit` says of the rows.
+
+    labels: where they held their labels.
+    whole: whether nothing forecasts from less than `seq_len` rows.
+    """
     known = parameters.known_future
     return ReadingSettings(
         target=parameters._target,
@@ -20,6 +27,7 @@ def reading_settings(parameters: FittedState, *, whole: bool = True) -> ReadingS
         pred_len=parameters.pred_len,
         early_stopping=as_stopping(parameters.early_stopping),
         whole_windows=whole,
+        labels=labels,
     )
 
 
@@ -35,4 +43,5 @@ def fitted_rows(state: FittedState) -> FittedRows:
             state._training_digest_,
         ),
         state.sizes_.may_miss,
+        Labels(state.layout_.time, state.layout_.series),
     )

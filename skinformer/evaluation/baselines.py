@@ -101,7 +101,9 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
             y have different rows; or if the rows cannot be placed in time.
         """
         self._validate_params()
+        came = X
         self._layout, X, y = read_layout(X, y, time=None, series=None)
+        labels = self._layout.labels_in(came)
         rows = read_rows(self, X, reset=True, hides_names=True)
         truth = None if y is None else read_targets(y)
         self.targets_ = self._find_targets(rows, truth)
@@ -115,7 +117,7 @@ class SeasonalNaive(PlainPickles, RegressorMixin, BaseEstimator):
                 values = truth.values
         check_some_truth(values)
         self.mean_ = np.nanmean(values, axis=0)
-        grouped = group_rows(rows.time, rows.series, len(values))
+        grouped = group_rows(rows.time, rows.series, len(values), labels)
         clock, steps = grouped.count_steps(None, may_skip=True)
         self._places = grouped.places(X, clock, steps)
         self._history = _as_rows(grouped.series, steps, values[grouped.order])

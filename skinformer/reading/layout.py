@@ -27,6 +27,7 @@ from skinformer.timeline.clock import is_dated, join_series
 from skinformer.validation import layout as checks
 from skinformer.validation.date_columns import find_dates, find_format, holds_days
 from skinformer.validation.index import check_complete, check_same_rows, read_times
+from skinformer.validation.labels import Labels
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,15 @@ class Layout:
         if self.has_columns and self._label in column_names(X):
             return found
         return replace(found, time=None, series=None)
+
+    def labels_in(self, X: Any) -> Labels:
+        """Return where X holds the labels of its rows, for messages."""
+        format = None
+        if self.time is not None and isinstance(X, pd.DataFrame):
+            column = as_index(X[self.time][:1])
+            is_ready = is_dated(column) or is_integer_dtype(column.dtype)
+            format = None if is_ready else self.format
+        return Labels(self.time, self.series, format=format)
 
     @property
     def has_columns(self) -> bool:

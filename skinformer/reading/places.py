@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -22,6 +22,7 @@ from skinformer.timeline.digest import content_digest
 from skinformer.timeline.open_hours import find_open_week
 from skinformer.timeline.timeline import are_consecutive
 from skinformer.validation import index as checks
+from skinformer.validation.labels import IN_INDEX, Labels
 from skinformer.validation.rows import check_panel, check_same_kind
 
 #: Labels of rows; None where there are none.
@@ -41,12 +42,14 @@ class GroupedRows:
     series: the number of each row's series, ascending.
     names: names of the series of a panel.
     time: labels of time, ascending within each series.
+    labels: where rows held these and the names.
     """
 
     order: Any
     series: IntArray
     names: OptionalIndex
     time: OptionalIndex
+    labels: Labels = IN_INDEX
 
     def count_steps(
         self, freq: Any, *, may_skip: bool = False
@@ -63,11 +66,11 @@ class GroupedRows:
         if time is None:
             return RowClock(), np.arange(len(self.series))
         longest = self._time_of_longest(time)
-        checks.check_freq(longest, freq)
+        checks.check_freq(longest, freq, self.labels)
         step = infer_step(longest, freq)
         if step is None:
-            checks.raise_irregular(longest, panel=self.names is not None)
-        checks.check_no_nanoseconds(longest, step, panel=self.names is not None)
+            checks.raise_irregular(longest, self.labels)
+        checks.check_no_nanoseconds(longest, step, self.labels)
         clock = clock_for(longest, step).starting_at(time.min())
         steps = clock.steps(time)
         if are_consecutive(self.series, steps):
@@ -99,12 +102,14 @@ class GroupedRows:
         of_week: whether the steps are those of open hours or days, which the rows showed.
         named: whether the user named the step.
         """
-        checks.check_on_grid(steps, time, clock, self.series, self.names, named=named)
+        checks.check_on_grid(
+            steps, time, clock, self.series, self.names, self.labels, named=named
+        )
         of_rows = self.series, steps, clock, self.names
         if may_skip and is_dated(time) and self._lacks_few(steps, named=named):
             checks.warn_of_missing_steps(*of_rows, of_week=of_week, named=named)
         else:
-            checks.check_no_missing_steps(time, *of_rows)
+            checks.check_no_missing_steps(time, *of_rows, self.labels)
 
     def _time_of_longest(self, time: pd.Index) -> pd.Index:
         """Return the labels of time of the series that has most."""
@@ -140,15 +145,21 @@ class GroupedRows:
 
 
 def group_rows(
-    time: OptionalIndex, series_labels: OptionalIndex, n_rows: int
+    time: OptionalIndex,
+    series_labels: OptionalIndex,
+    n_rows: int,
+    labels: Labels = IN_INDEX,
 ) -> GroupedRows:
     """Bring training rows of each series together, without a copy where they are sorted already.
 
     It is a ValueError if rows of a series carry the same label or go back in time.
+
+    labels: where rows held their labels, for messages.
     """
+    labels = replace(labels, panel=series_labels is not None)
     series, names = _number_series(series_labels, n_rows, by_name=True)
     if time is not None:
-        checks.check_distinct(time, series_labels)
+        checks.check_distinct(time, series_labels, labels)
     order: Any = slice(None)
     if (np.diff(series) < 0).any():
         order = np.argsort(series, kind="stable")
@@ -156,7 +167,7 @@ def group_rows(
     if time is not None:
         time = time[order]
         checks.check_order(time, series)
-    return GroupedRows(order, series, names, time)
+    return GroupedRows(order, series, names, time, labels)
 
 
 def sort_rows(
@@ -234,19 +245,26 @@ class RowPlaces:
         return 1 if self.names is None else len(self.names)
 
     def find(
-        self, X: Any, time: OptionalIndex, series_labels: OptionalIndex, n_rows: int
+        self,
+        X: Any,
+        time: OptionalIndex,
+        series_labels: OptionalIndex,
+        n_rows: int,
+        labels: Labels = IN_INDEX,
     ) -> FoundRows:
         """Return series and step of each row, in X's order.
 
         An array follows the training rows, unless it is the training array itself. It is a
         TypeError or a ValueError if the labels are of another kind than the fitted, or lie on no
         grid of their step.
+
+        labels: where rows held their labels, for messages.
         """
         check_panel(self.names is not None, series_labels is not None)
         if time is None or isinstance(self.clock, RowClock):
             return self._follow(X, n_rows, labelled=time is not None)
-        check_same_kind(time, self.clock)
-        checks.check_distinct(time, series_labels)
+        check_same_kind(time, self.clock, labels)
+        checks.check_distinct(time, series_labels, labels)
         series, names = _find_series(self.names, series_labels, n_rows)
         clock = self.clock
         steps = clock.steps(time)
@@ -254,7 +272,7 @@ class RowPlaces:
         if own:
             clock = clock.starting_at(time.min())
             steps = clock.steps(time)
-            checks.check_on_own_grid(steps, time, clock)
+            checks.check_on_own_grid(steps, time, clock, labels)
         return FoundRows(series, steps, names, clock, own=own, assumed=False)
 
     def _follow(self, X: Any, n_rows: int, *, labelled: bool) -> FoundRows:

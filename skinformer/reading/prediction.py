@@ -20,6 +20,7 @@ from skinformer.timeline.timeline import Table
 from skinformer.validation import columns as checks
 from skinformer.validation.categories import warn_of_unseen_levels
 from skinformer.validation.index import check_same_index, check_same_rows
+from skinformer.validation.labels import IN_INDEX, Labels
 from skinformer.validation.rows import (
     raise_unknown_ahead,
     raise_unseen_series,
@@ -35,11 +36,13 @@ class FittedRows:
 
     places: where the history lies in time.
     may_miss: whether covariates may be NaN.
+    labels: where the training rows held their labels.
     """
 
     roles: Roles
     places: RowPlaces
     may_miss: bool
+    labels: Labels = IN_INDEX
 
 
 def read_prediction(estimator: object, X: Any, fitted: FittedRows) -> Table:
@@ -108,7 +111,7 @@ def _read_table(
     is_counted = isinstance(places.clock, RowClock)
     time, labels = labels_of(None if is_counted else columns.index)
     n_rows = checks.count_rows(X)
-    found = places.find(X, time, labels, n_rows)
+    found = places.find(X, time, labels, n_rows, _where_labels(time, fitted))
     if found.assumed:
         warn_of_assumed_steps(places.clock, places.end, n_rows)
     return Table(
@@ -119,6 +122,12 @@ def _read_table(
         found.clock,
         names=found.names,
     )
+
+
+def _where_labels(time: pd.Index | None, fitted: FittedRows) -> Labels:
+    """Return where rows held their labels: in the fitted columns, or in an index after all."""
+    is_column = time is not None and time.name == fitted.labels.time
+    return fitted.labels if is_column else IN_INDEX
 
 
 def _read_fitted_columns(

@@ -41,6 +41,7 @@ from skinformer.validation.columns import (
 )
 from skinformer.validation.holes import warn_of_holes
 from skinformer.validation.index import check_same_index, check_same_rows
+from skinformer.validation.labels import Labels
 from skinformer.validation.parameters import check_enough_rows
 
 
@@ -55,6 +56,7 @@ class ReadingSettings:
     seq_len, pred_len: rows before and from a window's origin.
     early_stopping: True if there have to be rows to watch beside those to train on.
     whole_windows: whether nothing forecasts from less than `seq_len` rows.
+    labels: where rows held their labels, for messages.
     """
 
     target: Any
@@ -65,6 +67,7 @@ class ReadingSettings:
     pred_len: int
     early_stopping: bool | Literal["auto"]
     whole_windows: bool
+    labels: Labels
 
 
 class TrainingRows(NamedTuple):
@@ -270,7 +273,7 @@ def _group_rows(
     if index is None and y_targets is not None:
         index = y_targets.index
     time, labels = labels_of(index)
-    rows = group_rows(time, labels, n_rows)
+    rows = group_rows(time, labels, n_rows, settings.labels)
     longest = np.bincount(rows.series).max()
     check_enough_rows(longest, settings)
     return rows

@@ -20,6 +20,7 @@ from skinformer.timeline.arrays import IntArray
 from skinformer.timeline.clock import OFF_GRID, Clock, OpenClock, is_dated
 from skinformer.timeline.open_hours import describe_week
 from skinformer.validation.date_columns import find_format, find_no_date
+from skinformer.validation.labels import IN_INDEX, Labels, number_rows
 from skinformer.validation.likely_dates import dates_of_numbers, periods_of_dates
 from skinformer.validation.warning import of_series, shown, warn_user
 from skinformer.wording import number_of
@@ -72,7 +73,7 @@ def _with_own_dates(index: pd.Index) -> pd.Index:
 
 def _make_times(index: pd.Index, name: str, *, panel: bool) -> str:
     """Write how labels become times or numbers."""
-    number = _number_rows(name, panel=panel)
+    number = number_rows(name, panel=panel)
     if not is_string_dtype(index.dtype):
         return number
     order = _order_of_days(index)
@@ -92,13 +93,6 @@ def _order_of_days(labels: pd.Index) -> str:
     return ", dayfirst=True" if day_first else ""
 
 
-def _number_rows(name: str, *, panel: bool) -> str:
-    """Write how rows are counted, those of each series by themselves."""
-    if panel:
-        return f"number the rows of each series, {name}.groupby(level=0).cumcount()"
-    return f"number the rows, {name}.reset_index(drop=True)"
-
-
 def check_same_index(X: Any, y: Any, name: str = "y") -> None:
     """Raise if X and y (or what else goes with its rows) are labelled differently."""
     labelled = pd.DataFrame | pd.Series
@@ -116,13 +110,21 @@ def check_same_rows(X: Any, y: Any) -> None:
     check_same_index(X, y)
 
 
-def check_distinct(time: pd.Index, series: pd.Index | None) -> None:
+def check_distinct(
+    time: pd.Index, series: pd.Index | None, labels: Labels = IN_INDEX
+) -> None:
     """Raise if two rows of a series carry the same label."""
     rows = time if series is None else pd.MultiIndex.from_arrays([series, time])
     if rows.is_unique:
         return
     again = rows[rows.duplicated()]
     first = shown(again[0]) if isinstance(again[0], tuple) else again[0]
+    if labels.time is not None:
+        names = [name for name in (labels.series, labels.time) if name is not None]
+        raise ValueError(
+            f"{labels} holds {number_of(len(again), 'time')} again, the first {first}: keep one "
+            f"row a time{' and series' * (len(names) == 2)}, X.drop_duplicates({names!r})."
+        )
     raise ValueError(
         f"X.index holds {number_of(len(again), 'duplicated timestamp')}, the first {first}: keep "
         "one row a step, X[~X.index.duplicated()], or label several series by a MultiIndex "
@@ -153,6 +155,7 @@ def check_no_missing_steps(
     steps: IntArray,
     clock: Clock,
     names: pd.Index | None,
+    labels: Labels,
 ) -> None:
     """Raise if a series lacks steps between its first and its last."""
     n_between = np.diff(steps) - 1
@@ -160,21 +163,20 @@ def check_no_missing_steps(
     gaps = np.flatnonzero(same_series & (n_between != 0))
     if not len(gaps):
         return
-    check_no_written_dates(time, panel=names is not None)
+    check_no_written_dates(time, labels)
     n_missing = n_between[gaps].sum()
     first = clock.labels(steps[gaps[:1]] + 1)[0]
     where = of_series(names, series[gaps[0]])
-    add = "X.reindex to all steps"
+    add = f"{labels.indexed}.reindex to all steps"
     hint = ""
     if isinstance(time, pd.DatetimeIndex):
-        add = _add_steps(clock.freq, panel=names is not None)
-        number = _number_rows("X", panel=names is not None)
+        add = _add_steps(clock.freq, labels)
         hint = (
             " Naive local time skips an hour in spring, so name its zone, tz_localize(zone). If "
-            f"closed days or hours are no steps, pass freq, such as 'B', or {number}."
+            f"closed days or hours are no steps, pass freq, such as 'B', or {labels.number_rows()}."
         )
     raise ValueError(
-        f"X.index{where} lacks {number_of(n_missing, 'timestamp')}, the first {first}: {add} adds "
+        f"{labels}{where} lacks {number_of(n_missing, 'timestamp')}, the first {first}: {add} adds "
         f"them with NaN, which the target may hold; fill the other columns.{hint} In "
         "cross-validation use TimeSeriesSplit, whose folds have no gaps."
     )
@@ -229,12 +231,12 @@ def _describe_open_steps(clock: Clock) -> str:
     return f"{weekmask.replace(' ', ', ')}" if weekmask else ""
 
 
-def _add_steps(step: Any, *, panel: bool) -> str:
+def _add_steps(step: Any, labels: Labels) -> str:
     """Write how missing steps are added to rows with dates."""
     asfreq = f"asfreq({_step_to_type(step)})"
-    if panel:
-        return f"X.groupby(level=0).apply(lambda x: x.droplevel(0).{asfreq})"
-    return f"X.{asfreq}"
+    if labels.panel:
+        asfreq = f"groupby(level=0).apply(lambda x: x.droplevel(0).{asfreq})"
+    return labels.call(asfreq)
 
 
 def _step_to_type(step: Any) -> str:
@@ -251,20 +253,22 @@ def _step_to_type(step: Any) -> str:
     return repr(step.freqstr) if is_named else "freq"
 
 
-def check_freq(time: pd.Index, freq: Any) -> None:
+def check_freq(time: pd.Index, freq: Any, labels: Labels) -> None:
     """Raise if the step that the user named is none, or not one of the index."""
     if freq is None or _is_step(time, freq):
         return
+    in_index = labels.time is None
     wanted = (
         "an offset of pandas that goes forward, such as 'h', '15min', 'D', 'MS' or '2W'"
     )
     if isinstance(time, pd.PeriodIndex):
-        wanted = f"the length of X.index's periods, {time.dtype}"
+        periods = "X.index's periods" if in_index else f"the periods of {labels}"
+        wanted = f"the length of {periods}, {time.dtype}"
     elif not is_dated(time):
         wanted = "a positive whole number less than 2**63"
     raise ValueError(
         f"freq={shown(freq)} must be {wanted}: it is the step from one row to the next. Leave it "
-        "None to read it off the index."
+        f"None to read it off {'the index' if in_index else labels}."
     )
 
 
@@ -284,13 +288,13 @@ def _is_step(time: pd.Index, freq: Any) -> bool:
         return False
 
 
-def raise_irregular(time: pd.Index, *, panel: bool) -> NoReturn:
+def raise_irregular(time: pd.Index, labels: Labels) -> NoReturn:
     """Raise because no step leads from each row to the next."""
-    check_no_written_dates(time, panel=panel)
+    check_no_written_dates(time, labels)
     gaps = time[1:] - time[:-1]
-    irregular = f"X.index has irregular steps, from {gaps.min()} to {gaps.max()}"
-    as_periods = periods_of_dates(time, panel=panel)
-    number = _number_rows("X", panel=panel)
+    irregular = f"{labels} has irregular steps, from {gaps.min()} to {gaps.max()}"
+    as_periods = periods_of_dates(time, labels)
+    number = labels.number_rows()
     if as_periods is not None:
         raise ValueError(
             f"{irregular}, but each row is of a period of its own: take these as labels, "
@@ -300,12 +304,12 @@ def raise_irregular(time: pd.Index, *, panel: bool) -> NoReturn:
         raise ValueError(f"{irregular}: pass freq= that divides them all, or {number}.")
     raise ValueError(
         f"{irregular}: pass freq= if they follow a calendar, name the zone whose clock they "
-        f"follow, tz_convert(zone), {_regrid(time, panel=panel)}, or, where each row is one step, "
+        f"follow, tz_convert(zone), {_regrid(time, labels)}, or, where each row is one step, "
         f"{number}."
     )
 
 
-def check_no_nanoseconds(time: pd.Index, step: Any, *, panel: bool) -> None:
+def check_no_nanoseconds(time: pd.Index, step: Any, labels: Labels) -> None:
     """Raise if rows are less than a microsecond apart, as `pd.to_datetime` makes of numbers."""
     if not isinstance(time, pd.DatetimeIndex) or len(time) < 2:
         return
@@ -313,28 +317,30 @@ def check_no_nanoseconds(time: pd.Index, step: Any, *, panel: bool) -> None:
     if start + step - start >= pd.Timedelta(1, "us"):
         return
     raise ValueError(
-        f"X.index has rows less than a microsecond apart, from {time[0]} on, as pd.to_datetime "
+        f"{labels} has rows less than a microsecond apart, from {time[0]} on, as pd.to_datetime "
         "makes of numbers: tell it what the numbers are, unit='D' or format='%Y%m%d', or, where "
-        f"they count rows, {_number_rows('X', panel=panel)}."
+        f"they count rows, {labels.number_rows()}."
     )
 
 
-def check_no_written_dates(time: pd.Index, *, panel: bool) -> None:
+def check_no_written_dates(time: pd.Index, labels: Labels) -> None:
     """Raise if whole numbers that do not count on are dates, such as 201912 before 202001."""
-    as_dates = dates_of_numbers(time, panel=panel)
+    as_dates = dates_of_numbers(time, labels)
     if as_dates is not None:
         raise ValueError(
-            f"X.index holds dates that are written as whole numbers, such as {time[0]}, and "
+            f"{labels} holds dates that are written as whole numbers, such as {time[0]}, and "
             f"numbers of no date would lie between them: make them dates, {as_dates}."
         )
 
 
-def _regrid(time: pd.Index, *, panel: bool) -> str:
+def _regrid(time: pd.Index, labels: Labels) -> str:
     """Write how rows at any times become rows a step apart."""
     if not is_dated(time):
-        return _number_rows("X", panel=panel)
-    resample = "groupby(level=0).resample(freq, level=1)" if panel else "resample(freq)"
-    return f"resample, X.{resample}.mean()"
+        return labels.number_rows()
+    resample = "resample(freq)"
+    if labels.panel:
+        resample = "groupby(level=0).resample(freq, level=1)"
+    return f"resample, {labels.call(f'{resample}.mean()')}"
 
 
 def check_on_grid(
@@ -343,6 +349,7 @@ def check_on_grid(
     clock: Clock,
     series: IntArray,
     names: pd.Index | None,
+    labels: Labels,
     *,
     named: bool,
 ) -> None:
@@ -361,12 +368,14 @@ def check_on_grid(
         step = str(clock.freq)
     grid = f"freq={step}" if named else f"one grid, the {step} of its longest series"
     raise ValueError(
-        f"X.index does not lie on {grid}: {time[first]}{where} is between two steps. Pass the "
-        f"freq that fits, or {_regrid(time, panel=names is not None)}."
+        f"{labels} does not lie on {grid}: {time[first]}{where} is between two steps. Pass the "
+        f"freq that fits, or {_regrid(time, labels)}."
     )
 
 
-def check_on_own_grid(steps: IntArray, time: pd.Index, clock: Clock) -> None:
+def check_on_own_grid(
+    steps: IntArray, time: pd.Index, clock: Clock, labels: Labels
+) -> None:
     """Raise if rows to forecast lie on no grid of the training rows' step."""
     between = time[steps == OFF_GRID]
     open_steps = _describe_open_steps(clock)
@@ -379,7 +388,7 @@ def check_on_own_grid(steps: IntArray, time: pd.Index, clock: Clock) -> None:
         )
     if len(between):
         raise ValueError(
-            f"X.index does not lie on steps of {_step_to_type(clock.freq)}, as the training rows "
+            f"{labels} does not lie on steps of {_step_to_type(clock.freq)}, as the training rows "
             f"do: {between[0]} is between two steps. Pass rows at such steps, or fit again on "
             "rows like these."
         )

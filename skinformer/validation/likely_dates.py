@@ -5,6 +5,7 @@ import pandas as pd
 from pandas.api.types import is_integer_dtype
 
 from skinformer.timeline.clock import is_dated, wall_times
+from skinformer.validation.labels import Labels
 
 #: Dates that are written as whole numbers: their digits, what is written behind them, the format of
 #: both, and how they become times.
@@ -15,10 +16,10 @@ _WRITTEN = [
 ]
 
 
-def dates_of_numbers(numbers: pd.Index, *, panel: bool) -> str | None:
+def dates_of_numbers(numbers: pd.Index, labels: Labels) -> str | None:
     """Write how whole numbers that are dates, such as 201912, become dates; None if they are none.
 
-    >>> dates_of_numbers(pd.Index([201911, 201912, 202001]), panel=False)
+    >>> dates_of_numbers(pd.Index([201911, 201912, 202001]), Labels())
     "X.index = pd.PeriodIndex(X.index.astype(str), freq='M')"
     """
     if not is_integer_dtype(numbers.dtype):
@@ -29,17 +30,17 @@ def dates_of_numbers(numbers: pd.Index, *, panel: bool) -> str | None:
             continue
         dates = pd.to_datetime(texts + behind, format=format, errors="coerce")
         if ((dates.year >= 1900) & (dates.year < 2200)).all():
-            return _relabel(make, panel=panel)
+            return labels.replace_times(make)
     return None
 
 
-def periods_of_dates(time: pd.Index, *, panel: bool) -> str | None:
+def periods_of_dates(time: pd.Index, labels: Labels) -> str | None:
     """Write how dates become days, weeks, months, quarters or years; None if no such fit.
 
     They fit where each row has a period of its own, and hardly one is without a row.
 
     >>> ends = pd.to_datetime(["2024-01-30", "2024-02-29", "2024-03-30"])
-    >>> periods_of_dates(ends, panel=False)
+    >>> periods_of_dates(ends, Labels())
     "X.index = X.index.to_period('M')"
     """
     if not is_dated(time):
@@ -49,15 +50,5 @@ def periods_of_dates(time: pd.Index, *, panel: bool) -> str | None:
     for unit in "DWMQY":
         gaps = np.diff(walls.to_period(unit).asi8)
         if (gaps >= 1).all() and (gaps == 1).mean() > 0.9:
-            return _relabel(f"{{}}{naive}.to_period('{unit}')", panel=panel)
+            return labels.replace_times(f"{{}}{naive}.to_period('{unit}')")
     return None
-
-
-def _relabel(make: str, *, panel: bool) -> str:
-    """Write how labels of time are replaced by what is made of them."""
-    if not panel:
-        return "X.index = " + make.format("X.index")
-    times = make.format("X.index.get_level_values(1)")
-    return (
-        f"X.index = pd.MultiIndex.from_arrays([X.index.get_level_values(0), {times}])"
-    )

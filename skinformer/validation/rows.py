@@ -12,17 +12,18 @@ from skinformer.timeline.clock import Clock
 from skinformer.timeline.roles import Roles
 from skinformer.timeline.timeline import Table, Timeline
 from skinformer.validation.index import warn_of_missing_steps
+from skinformer.validation.labels import Labels
 from skinformer.validation.warning import of_series, warn_user
 from skinformer.wording import number_of
 
 
-def check_same_kind(time: pd.Index, clock: Clock) -> None:
+def check_same_kind(time: pd.Index, clock: Clock, labels: Labels) -> None:
     """Raise if labels at prediction are of another kind than at fit."""
     kind = _kind_of_labels(time)
     fitted_kind = _kind_of_labels(clock.labels(np.array([0])))
     if kind != fitted_kind:
         raise TypeError(
-            f"X.index holds {kind}, but that of the training rows held {fitted_kind}: pass labels "
+            f"{labels} holds {kind}, but that of the training rows held {fitted_kind}: pass labels "
             "of the same kind. Of dates tz_localize(zone) names the zone, and "
             "tz_convert(zone).tz_localize(None) drops it."
         )

@@ -383,3 +383,121 @@ def test_frames_of_numbers_are_not_copied():
     frame = hours().set_index("when")
     model = regressor().fit(frame)
     assert model.layout_.read_rows(frame) is frame
+
+
+def weeks_apart(format=None):
+    """Return weeks of two series, which end on Sundays and on Mondays."""
+    parts = []
+    for shop, step in (("a", "W-SUN"), ("b", "W-MON")):
+        days = pd.date_range("2024-01-01", periods=40, freq=step)
+        parts.append(pd.DataFrame({"shop": shop, "when": days, "load": np.arange(40)}))
+    frame = pd.concat(parts, ignore_index=True)
+    if format is not None:
+        frame["when"] = frame["when"].dt.strftime(format)
+    return frame
+
+
+def near_month_ends(frame):
+    """Date months by days of which no frequency tells."""
+    days = pd.date_range("2020-01-30", periods=len(frame), freq="ME")
+    is_early = np.arange(len(frame)) % 5 == 4
+    return frame.assign(when=days - pd.to_timedelta(is_early.astype(int), "D"))
+
+
+def told_of(frame, **params):
+    """Return what `fit` says against rows whose labels stand in columns."""
+    with pytest.raises(ValueError, match="column 'when'") as caught:
+        regressor(**params).fit(frame)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("format", [None, "%Y-%m-%d", "%d.%m.%Y"])
+def test_series_on_several_grids_are_resampled_by_their_columns(format):
+    frame = weeks_apart(format)
+    message = told_of(frame, series="shop", time="when")
+    assert message.startswith(
+        "column 'when' does not lie on one grid, the 'W-SUN' of its longest series: "
+        "2024-01-01 00:00:00 of series 'b' is between two steps."
+    )
+    code = message.split("or resample, ", 1)[1].removesuffix(".")
+    mended = eval(code, {"X": frame, "pd": pd, "freq": "W"})
+    assert list(mended.columns) == ["shop", "when", "load"]
+    regressor(series="shop", time="when").fit(mended)
+
+
+def test_series_in_a_column_are_resampled_beside_an_index_of_dates():
+    frame = weeks_apart().set_index("when").rename_axis(None)
+    with pytest.raises(
+        ValueError, match=r"^X\.index does not lie on one grid"
+    ) as caught:
+        regressor(series="shop").fit(frame)
+    code = str(caught.value).split("or resample, ", 1)[1].removesuffix(".")
+    mended = eval(code, {"X": frame, "freq": "W"})
+    regressor(series="shop").fit(mended)
+
+
+@pytest.mark.parametrize("format", [None, "%d.%m.%Y"])
+def test_steps_without_rows_are_added_by_their_columns(format):
+    frame = pd.concat(
+        [hours().assign(shop="a"), hours().assign(shop="b")], ignore_index=True
+    ).drop(index=range(100, 130))
+    if format is not None:
+        frame["when"] = frame["when"].dt.strftime(f"{format} %H:%M")
+    for rows, params in ((frame, {"series": "shop"}), (frame[80:], {})):
+        message = told_of(rows.drop(columns=[] if params else "shop"), **params)
+        assert "lacks 30 timestamps, the first 2024-03-01 20:00:00: X." in message
+        code = message.split("20:00:00: ", 1)[1].split(" adds them", 1)[0]
+        given = rows.drop(columns=[] if params else "shop").reset_index(drop=True)
+        mended = eval(code, {"X": given, "pd": pd})
+        assert sorted(mended.columns) == sorted(given.columns)
+        filled = mended.assign(temp=mended["temp"].ffill())
+        regressor(**params).fit(filled)
+
+
+@pytest.mark.parametrize("format", [None, "%d.%m.%Y"])
+def test_irregular_days_become_periods_or_numbers_of_their_column(format):
+    frame = near_month_ends(hours(60))
+    if format is not None:
+        frame["when"] = frame["when"].dt.strftime(format)
+    message = told_of(frame)
+    assert message.startswith("column 'when' has irregular steps, from 28 days")
+    _, as_periods, number = re.split(
+        ": take these as labels, |, or number the rows, ", message
+    )
+    for code in (as_periods, number.removesuffix(".")):
+        mended = frame.copy()
+        exec(code, {"X": mended, "pd": pd})
+        regressor(time="when").fit(mended)
+
+
+def test_numbers_that_are_dates_become_dates_of_their_column():
+    months = pd.period_range("2018-01", periods=80, freq="M")
+    frame = hours().assign(when=months.strftime("%Y%m").astype(int))
+    message = told_of(frame, time="when")
+    assert "column 'when' holds dates that are written as whole numbers" in message
+    mended = frame.copy()
+    exec(
+        message.split("make them dates, ")[1].removesuffix("."), {"X": mended, "pd": pd}
+    )
+    regressor(time="when").fit(mended)
+
+
+def test_later_rows_between_two_steps_are_those_of_their_column():
+    model = regressor().fit(hours())
+    later = hours(12).assign(when=pd.date_range("2024-04-01", periods=12, freq="7min"))
+    with pytest.raises(
+        ValueError, match=r"^column 'when' does not lie on steps of 'h'"
+    ):
+        model.predict(later)
+    with pytest.raises(ValueError, match=r"^X\.index does not lie on steps of 'h'"):
+        model.predict(later.set_index("when").rename_axis(None))
+    with pytest.raises(
+        ValueError, match="column 'when' holds 80 times again"
+    ) as caught:
+        model.predict(pd.concat([hours(), hours()]))
+    assert "X.drop_duplicates(['when'])" in str(caught.value)
+
+
+def test_a_freq_that_is_none_is_read_off_the_column():
+    with pytest.raises(ValueError, match="Leave it None to read it off column 'when'"):
+        regressor(freq="parsec").fit(hours())

@@ -66,9 +66,9 @@ def test_everything_that_reading_is_told_has_a_row_above():
         field.name
         for field in dataclasses.fields(reading_settings(InformerRegressor()))
     }
-    assert fields - {"may_miss", "whole_windows"} | {"network__embeddings"} == set(
-        OTHERS
-    )
+    assert fields - {"may_miss", "whole_windows", "labels"} | {
+        "network__embeddings"
+    } == set(OTHERS)
 
 
 @pytest.mark.parametrize("X", [FRAME, FRAME.to_numpy()], ids=["frame", "array"])

@@ -19,6 +19,7 @@ from skinformer import MaskFuture, TimeIndex, load
 from skinformer.evaluation import SeasonalNaive, backtest
 from skinformer.timeline.clock import clock_for
 from skinformer.validation.index import check_no_missing_steps
+from skinformer.validation.labels import IN_INDEX
 
 
 @pytest.fixture(scope="session")
@@ -201,7 +202,7 @@ def test_a_step_is_written_as_it_is_typed(small, frame, step, typed):
     clock = clock_for(index, index.freq)
     steps = np.delete(np.arange(60), 20)
     with pytest.raises(ValueError, match=re.escape(f": X.asfreq({typed}) adds them")):
-        check_no_missing_steps(index[steps], 0 * steps, steps, clock, None)
+        check_no_missing_steps(index[steps], 0 * steps, steps, clock, None, IN_INDEX)
 
 
 def test_a_guess_of_pandas_that_does_not_hold_is_not_taken(small, frame):
