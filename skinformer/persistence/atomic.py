@@ -25,9 +25,10 @@ def replacing(path: FilePath) -> Iterator[BinaryIO]:
     b'whole'
     """
     path = Path(path)
+    _check_place(path)
     temporary = path.with_name(f".{path.name}.{token_hex(4)}.tmp")
     try:
-        with temporary.open("w+b") as file:
+        with _opened(temporary, path) as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
@@ -37,6 +38,28 @@ def replacing(path: FilePath) -> Iterator[BinaryIO]:
             temporary.unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)
+
+
+def _check_place(path: Path) -> None:
+    """Raise if no file can be at a path, because its folder is missing or it is a folder itself."""
+    folder = str(path.parent)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(
+            f"{str(path)!r} cannot be written, because there is no folder {folder!r}: "
+            f"make it, os.makedirs({folder!r}), or choose another path."
+        )
+    if path.is_dir():
+        raise IsADirectoryError(
+            f"{str(path)!r} cannot be written, because it is a folder: name a file in it."
+        )
+
+
+def _opened(temporary: Path, path: Path) -> BinaryIO:
+    """Open the temporary file in the place of a path, which an error names instead."""
+    try:
+        return temporary.open("w+b")
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
 
 
 def _sync_folder(folder: Path) -> None:

@@ -764,3 +764,30 @@ def test_aliases_made_by_type_are_what_they_stand_for():
     ):
         with pytest.raises(ModelFileError, match="is something else"):
             check.check(wrong, alias, "level")
+
+
+def told_at(path, kind):
+    """Return what is said against writing a file there."""
+    with pytest.raises(kind) as caught, replacing(path):
+        pytest.fail("the file is open")
+    assert ".tmp" not in str(caught.value)
+    return str(caught.value)
+
+
+def test_a_path_where_no_file_can_be_is_named(tmp_path):
+    """The hidden file that is written first is nobody's affair."""
+    folder = tmp_path / "missing"
+    path = folder / "model.skinformer"
+    sentence = (
+        f"{str(path)!r} cannot be written, because there is no folder {str(folder)!r}: "
+        f"make it, os.makedirs({str(folder)!r}), or choose another path."
+    )
+    assert told_at(path, FileNotFoundError) == sentence
+    assert told_at(tmp_path, IsADirectoryError) == (
+        f"{str(tmp_path)!r} cannot be written, because it is a folder: name a file in it."
+    )
+
+
+def test_a_path_where_the_system_writes_nothing_is_named(tmp_path):
+    path = tmp_path / ("n" * 250)  # the hidden file's name is too long
+    assert str(path) in told_at(path, OSError)
