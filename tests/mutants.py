@@ -817,6 +817,24 @@ BOUNDS = [
         ("intervals/test_recent.py::test_what_is_always_zero_stays_zero",),
     ),
     Mutant(
+        "points exceed the ceiling of their quantiles",
+        "rolling/forecaster.py",
+        "StepForecaster.in_units",
+        "self.bounds.below_ceilings(in_units, places.series)",
+        "in_units",
+        (
+            "intervals/test_ceilings.py::test_points_stay_below_the_ceiling_as_their_bounds_do",
+        ),
+    ),
+    Mutant(
+        "an exported graph exceeds a ceiling",
+        "export/forecast.py",
+        "ExportedForecast._forecast",
+        "self.bounds.below_ceilings(unbounded, bounds)",
+        "unbounded",
+        ("export/test_bounds.py::test_a_rate_near_its_ceiling_is_what_predict_says",),
+    ),
+    Mutant(
         "nights and seasons are rare sales",
         "classical/fit.py",
         "find_rare",
@@ -840,8 +858,8 @@ MONTHS = [
             "not put on forecasts",
             "intervals/forecaster.py",
             "IntervalForecaster.forecasts",
-            "return places.with_months(both)",
-            "return both",
+            "return places.with_months(bounded)",
+            "return bounded",
             "test_forecasts_and_intervals",
         ),
         (

@@ -45,12 +45,12 @@ def _check_place(path: Path) -> None:
     folder = str(path.parent)
     if not path.parent.is_dir():
         raise FileNotFoundError(
-            f"{str(path)!r} cannot be written, because there is no folder {folder!r}: "
-            f"make it, os.makedirs({folder!r}), or choose another path."
+            f"there is no folder {folder!r} to write {str(path)!r} to: make it, "
+            f"os.makedirs({folder!r}), or choose another path."
         )
     if path.is_dir():
         raise IsADirectoryError(
-            f"{str(path)!r} cannot be written, because it is a folder: name a file in it."
+            f"{str(path)!r} is a folder, where no file can be written: name a file in it."
         )
 
 
@@ -59,7 +59,9 @@ def _opened(temporary: Path, path: Path) -> BinaryIO:
     try:
         return temporary.open("w+b")
     except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from error
+        if error.filename is not None:
+            error.filename = str(path)
+        raise
 
 
 def _sync_folder(folder: Path) -> None:

@@ -263,8 +263,9 @@ class _OngoingFit:
             if self.unwritten:
                 return
             self.unwritten = True
+            reason = str(error).removesuffix(".")
             warnings.warn(
-                f"checkpoint={os.fspath(path)!r} could not be written: {error}. Training goes on "
+                f"checkpoint={os.fspath(path)!r} could not be written: {reason}. Training goes on "
                 "and tries again after each epoch; the file holds the last epoch that could be "
                 "written.",
                 UserWarning,

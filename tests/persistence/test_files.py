@@ -779,12 +779,12 @@ def test_a_path_where_no_file_can_be_is_named(tmp_path):
     folder = tmp_path / "missing"
     path = folder / "model.skinformer"
     sentence = (
-        f"{str(path)!r} cannot be written, because there is no folder {str(folder)!r}: "
-        f"make it, os.makedirs({str(folder)!r}), or choose another path."
+        f"there is no folder {str(folder)!r} to write {str(path)!r} to: make it, "
+        f"os.makedirs({str(folder)!r}), or choose another path."
     )
     assert told_at(path, FileNotFoundError) == sentence
     assert told_at(tmp_path, IsADirectoryError) == (
-        f"{str(tmp_path)!r} cannot be written, because it is a folder: name a file in it."
+        f"{str(tmp_path)!r} is a folder, where no file can be written: name a file in it."
     )
 
 

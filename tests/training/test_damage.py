@@ -391,7 +391,8 @@ def test_a_fit_outlives_its_folder(fit, tmp_path):
             folder.rmdir()
 
     with pytest.warns(
-        UserWarning, match="could not be written: .*No such file or directory"
+        UserWarning,
+        match=r"could not be written: there is no folder .* path\. Training",
     ):
         _, record = fit(folder / "fit.pt", on_epoch=on_epoch)
     assert record.n_iter == 3
