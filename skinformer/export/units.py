@@ -117,6 +117,17 @@ class OwnSize(nn.Module):
     """What makes targets of new series as large as usual ones, see `rolling.own_size`.
 
     scaler: of the fit, with that of new series as its last row.
+
+    **Shape**: windows ``(batch, seq_len, n_targets)`` to gain and shift ``(batch, 1, n_targets)``.
+    >>> import numpy as np
+    >>> from skinformer.timeline.target_scale import TargetScale
+    >>> one = np.ones((2, 1))
+    >>> targets = TargetScale(floor=0 * one, low=one, logs=one < 0, smear=0 * one)
+    >>> own_size = OwnSize(Scaler(4 * one, 3 * one, targets))
+    >>> window = torch.full((1, 2, 1), -1.0)  # a value of 1, where 5 is usual
+    >>> known = torch.full((1, 2, 1), True)
+    >>> [part.item() for part in own_size(window, known, torch.tensor([1]))]
+    [5.0, 5.333333333333333]
     """
 
     mean: Tensor
