@@ -29,7 +29,7 @@ from skinformer.classical.steps import without_step
 from skinformer.classical.totals import add_up, changes_of, find_totals
 from skinformer.classical.windows import bounded
 from skinformer.selection import shrinkage
-from skinformer.timeline.arrays import BoolArray, Float64Array
+from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array, IntArray
 
 #: Forecasts by name, (n, horizon) each.
 Named = dict[str, Float64Array]
@@ -65,6 +65,10 @@ class Sizes(NamedTuple):
     step_days: int = 0
     last_day: int = 0
     of_totals: bool = False
+
+    def last_day_of(self, wall: IntArray) -> AnyArray:
+        """Return the last day of steps on the clock on the wall, as ``datetime64[D]``."""
+        return (self.last_day + self.step_days * wall).astype("datetime64[D]")
 
 
 class _Rest(NamedTuple):

@@ -28,6 +28,9 @@ _MARGIN = 3  # places on both sides of the steps ahead that are looked at beside
 _QUARTER = 13  # rows
 #: Square distances of what chance does not make, in usual ones.
 _SURE = 25.0
+#: How far from the level events lie, in distances that nearly no row has. Below this chance made
+#: some in weather, which erred more without them.
+_FAR = 3.0
 #: Years that differ by chance alone for which this counts beside those of a date.
 _PRIOR_YEARS = 3
 _DAY = np.timedelta64(1, "D")
@@ -84,14 +87,21 @@ class _Groups(NamedTuple):
     rows: IntArray
     usual: IntArray
 
-    def chosen(self, distance: Float64Array, usual: _Variances) -> IntArray:
-        """Return the rows of the best group of each place, (n, n_places, n_years).
+    def best(self, distance: Float64Array, usual: _Variances) -> IntArray:
+        """Choose the group of each place, (n, n_places).
 
         distance: of rows from their level, (n, n_rows).
         """
-        best = _choose(_read(distance, self.rows), self.usual, usual)
+        return _choose(_read(distance, self.rows), self.usual, usual)
+
+    def chosen(self, best: IntArray) -> IntArray:
+        """Return the rows of the group chosen for each place, (n, n_places, n_years)."""
         rows = np.take_along_axis(self.rows, best[:, :, None, None], axis=2)
         return rows[:, :, 0]
+
+    def days_before(self, best: IntArray) -> IntArray:
+        """Return the days between the date of each place and the last day of its step."""
+        return np.where(best > 0, best, self.usual) - 1
 
 
 def find_date_effects(
@@ -123,7 +133,7 @@ def find_date_effects(
     # 2. The rows of each date, which stand where those of the same number stood.
     places = np.arange(-_MARGIN, _n_ahead(past.horizon, year) + _MARGIN)
     groups = _find_groups(last_day, places, past.n_rows, step_days)
-    by_date = groups.chosen(measured.distance, usual)
+    by_date = groups.chosen(groups.best(measured.distance, usual))
     matches = _match(groups.rows[:, :, 0], by_date)
     # 3. What sticks out in all years, in the rows and ahead.
     found = _find_excess(past, measured, usual, matches, by_date, step_days)
@@ -135,6 +145,59 @@ def find_date_effects(
     misled = _was_date(found.of_dates, year, past.horizon) & (ahead == 0)
     widening = _at_steps(found.widening, past.horizon, usually=1.0)
     return DateEffects(rows, of_past, ahead, misled, widening)
+
+
+def find_events(past: Past, last_day: AnyArray, step_days: int) -> BoolArray:
+    """
+    Find the dates at which something stuck out in both of the last two years.
+
+    Parameters
+    ----------
+    past, last_day, step_days
+        See `find_date_effects`.
+
+    Returns
+    -------
+    ndarray of shape (n, 366)
+        Whether each date, counted as `number_of_date` does, is one of these.
+    """
+    year = YEARS[step_days]
+    # Rows of two years, a leap day among them; all is missing before the first one.
+    n_rows = 2 * year + 2
+    values = past.values[:, -n_rows:]
+    n_before = n_rows - values.shape[1]
+    values = np.pad(values, ((0, 0), (n_before, 0)), constant_values=np.nan)
+    wall = past.wall[:, past.n_rows, None] + np.arange(-n_rows, 1)
+    recent = Past(values, wall)
+    measured = _measure(recent, recent.values, step_days)
+    usual = _find_variances(measured.distance, year)
+    # The year ahead has the dates of all rows of the last one.
+    groups = _find_groups(last_day, np.arange(year + 1), n_rows, step_days)
+    best = groups.best(measured.distance, usual)
+    by_date = groups.chosen(best)
+    by_date[by_date >= n_rows] = -1
+    matches = _match(groups.rows[:, :, 0], by_date)
+    found = _find_excess(recent, measured, usual, matches, by_date, step_days)
+    nearly_all = np.nanquantile(np.abs(measured.distance), 0.95, axis=1, keepdims=True)
+    window, place = np.nonzero(np.abs(found.excess) > _FAR * nearly_all)
+    days_ahead = step_days * place - groups.days_before(best)[window, place]
+    events = np.zeros((len(values), 366), dtype=bool)
+    events[window, number_of_date(last_day[window] + days_ahead * _DAY)] = True
+    return events
+
+
+def number_of_date(day: AnyArray) -> IntArray:
+    """Return the number of dates, from 0 as in a leap year: each has the same one in all years.
+
+    >>> number_of_date(np.array(["2023-03-01", "2024-03-01", "2024-12-31"], "datetime64[D]"))
+    array([ 60,  60, 365])
+    """
+    month = day.astype("datetime64[M]")
+    day_of_month = (day - month.astype("datetime64[D]")).astype(np.int64)
+    months = month.astype(np.int64) % 12
+    of_leap_year = np.arange("2024-01", "2025-01", dtype="datetime64[M]")
+    days_before = of_leap_year.astype("datetime64[D]") - np.datetime64("2024-01-01")
+    return days_before.astype(np.int64)[months] + day_of_month
 
 
 def _n_ahead(horizon: int, year: int) -> int:
@@ -191,9 +254,10 @@ def _find_excess(
 
 
 def _read(of_rows: Float64Array, rows: IntArray) -> Float64Array:
-    """Read values of windows, (n, n_rows), at rows of any number, (n, …); NaN before a window."""
+    """Read values of windows, (n, n_rows), at rows of any number, (n, …); NaN outside of them."""
     window = np.arange(len(rows)).reshape(-1, *[1] * (rows.ndim - 1))
-    return np.where(rows >= 0, of_rows[window, np.maximum(rows, 0)], np.nan)
+    inside = np.clip(rows, 0, of_rows.shape[1] - 1)
+    return np.where(rows == inside, of_rows[window, inside], np.nan)
 
 
 def _was_date(of_dates: Float64Array, year: int, horizon: int) -> BoolArray:

@@ -15,7 +15,13 @@ from skinformer.classical.candidates import (
     forecast_candidates,
     shortest,
 )
-from skinformer.classical.dates import DateEffects, find_date_effects
+from skinformer.classical.dates import (
+    YEARS,
+    DateEffects,
+    find_date_effects,
+    find_events,
+)
+from skinformer.classical.events import Events
 from skinformer.classical.judging import ErrorAccumulator, origin_distances
 from skinformer.classical.past import Past, begun
 from skinformer.classical.ridges import (
@@ -134,8 +140,8 @@ class Candidates:
         sizes = self.sizes
         if not sizes.step_days:
             return None
-        day = sizes.last_day + sizes.step_days * past.wall[:, past.n_rows]
-        return find_date_effects(past, day.astype("datetime64[D]"), sizes.step_days)
+        day = sizes.last_day_of(past.wall[:, past.n_rows])
+        return find_date_effects(past, day, sizes.step_days)
 
 
 @dataclass(frozen=True)
@@ -155,6 +161,8 @@ class ClassicalFit:
         Whether no row of the series lies below zero; then no forecast does.
     begun : ndarray of shape (n_series,)
         The step from which on each series is alive.
+    events : Events or None
+        Dates at which something sticks out; None where there are none.
     """
 
     candidates: Candidates
@@ -162,6 +170,7 @@ class ClassicalFit:
     panel_weights: Float32Array = field(repr=False)
     never_negative: BoolArray = field(repr=False)
     begun: IntArray = field(repr=False)
+    events: Events | None = field(repr=False)
 
     @property
     def seq_len(self) -> int:
@@ -187,6 +196,8 @@ class ClassicalFit:
         is_new = series < 0
         past = self._past(windows)
         filled = padded(windows.past, windows.length)
+        if self.events is not None:
+            past, filled = self.events.taken_off(past, filled, series)
         # Later rows may be below zero.
         floor = filled.min(axis=1) >= 0
         floor &= np.where(
@@ -270,7 +281,12 @@ def fit_classical(rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> Classical
     weights = _among(of_rare, weights, judged.rare)
     panel_weights = _among(of_rare, panel_weights, judged.new_is_rare)
     return ClassicalFit(
-        final, weights, panel_weights, judged.never_negative, judged.first_steps
+        final,
+        weights,
+        panel_weights,
+        judged.never_negative,
+        judged.first_steps,
+        judged.events,
     )
 
 
@@ -384,6 +400,8 @@ class _JudgedRows:
     rare : ndarray of shape (n_series,)
     new_is_rare : bool
         See `find_rare`.
+    events : Events or None
+        Dates at which something sticks out; None where there are none.
     """
 
     def __init__(self, rows: SeriesRows, sizes: Sizes, *, of_mean: bool) -> None:
@@ -405,6 +423,23 @@ class _JudgedRows:
                     begin = start + begun(values, rows.known[start:stop])
                     self.begin[i] = begin
                     self.first_steps[i] = rows.steps[begin]
+        self.events = self._find_events()
+
+    def _find_events(self) -> Events | None:
+        """Find dates at which something stuck out in the last two years."""
+        sizes = self.sizes
+        if not sizes.step_days:
+            return None
+        dates = np.zeros((len(self.end) + 1, 366), dtype=bool)
+        n_rows = np.minimum(self.end - self.begin, sizes.seq_len)
+        long = np.flatnonzero(n_rows > YEARS[sizes.step_days])
+        for some in np.split(long, range(_AT_ONCE, len(long), _AT_ONCE)):
+            past = self._past(some, self.end, n_rows[some])
+            day = sizes.last_day_of(past.wall[:, past.n_rows])
+            dates[some] = find_events(past, day, sizes.step_days)
+        if not dates.any():
+            return None
+        return Events(dates, sizes.step_days, sizes.last_day)
 
     def end_before_rest(self, n_judged: int) -> IntArray:
         """Return where a night, a weekend or a closure begins that ends a series, else its end.
@@ -472,6 +507,8 @@ class _JudgedRows:
             self.rows.values, self.begin[some], origin[some], self.sizes.seq_len
         )
         past = self._past(some, origin, length)
+        if self.events is not None:
+            past, filled = self.events.taken_off(past, filled, some)
         floor = self.never_negative[some]
         batches = candidates.forecast(past, filled, length, floor)
         for part, forecast in batches:
@@ -482,7 +519,9 @@ class _JudgedRows:
         rows = self.rows
         seq_len = self.sizes.seq_len
         row = origin[some, None] + np.arange(-seq_len, self.sizes.pred_len)
-        held = np.clip(row, self.begin[some, None], len(self.wall) - 1)
+        # Behind the last row of a series the clock goes on; the next row is of another one.
+        last = np.maximum(self.end - 1, self.begin)
+        held = np.clip(row, self.begin[some, None], last[some, None])
         wall = self.wall[held] + row - held
         seen = held[:, :seq_len]
         is_known = rows.known[seen] & real_rows(length, seq_len)

@@ -122,6 +122,30 @@ class Classical(PerSeriesMember):
         at_dates, _ = dates
         return at_dates if after_steps is None else at_dates | after_steps
 
+    def without_events(self, windows: Windows) -> Windows | None:
+        """Return windows with usual rows in place of events; None where there are no events."""
+        events = self.fit.events
+        if events is None:
+            return None
+        rows = windows.buffer.rows
+        every = np.arange(len(rows.values))
+        n_series = len(self.scaler.mean) - 1
+        series = np.minimum(windows.series_of_rows, n_series)
+        wall = windows.buffer.clock.wall_steps(rows.steps)
+        first = rows.begin[rows.segment]
+        effect = self.effect.at(rows.values, every, series, self.scaler)
+        usual = effect.taken_off(rows.values[:, : self.n_targets])
+        stands_in = np.zeros(usual.shape, dtype=bool)
+        for j in range(self.n_targets):
+            number = np.where(series == n_series, -1, j * n_series + series)
+            stand_ins = events.stand_ins(number, wall, first)
+            usual[:, j] = usual[stand_ins, j]
+            stands_in[:, j] = stand_ins != every
+        values = rows.values.copy()
+        targets = values[:, : self.n_targets]  # a view
+        targets[stands_in] = effect.put_on(usual)[stands_in]
+        return windows.with_values(values)
+
     def log_widening(self, windows: Windows) -> Float64Array | None:
         """Return how much larger errors are at dates, which few years have shown."""
         dates = self._dates(windows)

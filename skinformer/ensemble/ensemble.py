@@ -294,6 +294,7 @@ class EnsembleForecaster:
         """Predict by each member the windows in which it, or one that corrects it, counts."""
         predictions: dict[str, tuple[IntArray, Float32Array]] = {}
         limited = {}
+        seen = self._windows_of_members(windows)
         for name, weight in self._weights_with_bases(weights).items():
             some = np.flatnonzero(weight.any(axis=(1, 2)))
             if not len(some):
@@ -304,10 +305,21 @@ class EnsembleForecaster:
             if member.base is not None:
                 of_base, base_pred = predictions[member.base]
                 base_pred = base_pred[np.searchsorted(of_base, some)]
-            y_pred = member.forecast(chosen, base_pred)
+            y_pred = member.forecast(seen[name].take(some), base_pred)
             predictions[name] = some, y_pred
             limited[name] = some, self.bounds.limit(y_pred, chosen)
         return limited
+
+    def _windows_of_members(self, windows: Windows) -> dict[str, Windows]:
+        """Return windows as each member sees them: without events that another one knows."""
+        members = self.ensemble.members
+        seen = dict.fromkeys(members, windows)
+        for knowing, member in members.items():
+            usual = member.without_events(windows)
+            if usual is not None:
+                others = [name for name in members if name != knowing]
+                seen |= dict.fromkeys(others, usual)
+        return seen
 
     def _weights_with_bases(
         self, weights: Mapping[str, Float64Array]

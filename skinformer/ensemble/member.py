@@ -85,6 +85,10 @@ class Member:
         """Find what it alone can forecast, (n, pred_len, n_targets); None for nothing."""
         return None
 
+    def without_events(self, windows: Windows) -> Windows | None:  # noqa: ARG002
+        """Return windows without what it alone knows to come at dates; None for the same."""
+        return None
+
     def log_widening(self, windows: Windows) -> Float64Array | None:  # noqa: ARG002
         """Return what is added to logs of errors' sizes, (n, pred_len, n_targets); None for 0."""
         return None

@@ -71,6 +71,10 @@ class RowBuffer:
             device=self.device,
         )
 
+    def with_values(self, values: Float32Array) -> RowBuffer:
+        """Return the same rows with other values."""
+        return replace(self, rows=self.rows._replace(values=values), given=None)
+
     def refresh(self) -> None:
         """Copy the rows to the device again: forecasts were put in."""
         values = self.source.values
@@ -108,6 +112,10 @@ class Windows:
     def known(self) -> BoolArray:
         """Which targets of the rows were observed."""
         return self.buffer.rows.known
+
+    def with_values(self, values: Float32Array) -> Windows:
+        """Return the same windows of other values, standardised."""
+        return replace(self, buffer=self.buffer.with_values(values))
 
     @property
     def series_of_rows(self) -> IntArray:
