@@ -94,9 +94,10 @@ def fit_linear_path(
     one is chosen by it, too. Without a split, and where too few rows lie before it, there are four
     stretches, of all rows.
 
-    Cost: one pass over the windows, ``n · n_targets · seq_len · (seq_len + pred_len)`` products,
-    and six decompositions of each candidate; with `n_folds` one pass and ``2 · n_folds``
-    decompositions more. Memory: the sums, with `n_folds` those of each fold, too, where they are
+    Cost: one pass over the windows, ``n · n_targets · seq_len · (seq_len + pred_len)`` products, or
+    for long runs of windows side by side some ``n_targets · (n log n + seq_len · pred_len)``, and
+    six decompositions of each candidate; with `n_folds` one pass and ``2 · n_folds`` decompositions
+    more. Memory: the sums, with `n_folds` those of each fold, too, where they are
     small, and 16 MB.
     """
     windows = _usable(problem, origins, steps)

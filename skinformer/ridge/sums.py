@@ -1,4 +1,4 @@
-"""What a ridge needs of windows, added up chunk by chunk: the windows never exist all at once."""
+"""What a ridge needs of windows, added up by chunks or runs: they never exist all at once."""
 
 from __future__ import annotations
 
