@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skinformer.timeline.holes import fill_holes, find_holes, longest_hole
+from skinformer.timeline.holes import ENDLESS, fill_holes, find_holes, longest_hole
 
 NAN = np.nan
 
@@ -21,12 +21,12 @@ def test_a_whole_column_has_no_holes(dtype):
         ([NAN, NAN, 1], [0, 3], 2),
         ([1, NAN, NAN], [0, 3], 2),
         ([1, NAN, NAN, 1], [0, 2, 4], 1),
-        ([NAN, NAN, NAN, NAN], [0, 1, 4], 3),
-        ([NAN, NAN], [0, 0, 2], 2),
+        ([NAN, NAN, NAN, NAN], [0, 1, 4], ENDLESS),
+        ([NAN, NAN], [0, 0, 2], ENDLESS),
     ],
 )
 def test_the_longest_hole_lies_in_one_series(values, first_row, expected):
-    """Two series that lack rows side by side have two holes."""
+    """Two series that lack rows side by side have two holes; of no value at all there is no end."""
     missing = np.isnan(np.array(values, dtype=float))
     assert longest_hole(missing, np.array(first_row)) == expected
 
