@@ -21,6 +21,7 @@ from skinformer.evaluation.recording import (
 )
 from skinformer.evaluation.usual import usual_values
 from skinformer.progress import counted
+from skinformer.rolling.own_size import Resized
 from skinformer.timeline.arrays import Float32Array, Float64Array, IntArray
 from skinformer.validation.arguments import check_choice, check_count
 
@@ -379,7 +380,7 @@ def forecast_parts(estimator: Any, X: Any = None) -> DataFrame:
     """
     forecasts = _forecasts_of(estimator, X)
     model = forecasts.model
-    windows, window = forecasts.record(_parts_of_windows)
+    windows, window = forecasts.record(_parts_of_windows, _restored_parts)
     parts = np.stack(windows)
     # 1. Weights and points of each forecast, these in units: (n, n_targets, n_members, 2).
     found = parts[window, forecasts.ahead]
@@ -411,6 +412,12 @@ def _parts_of_windows(
         if name in found:
             parts[..., i, :] = np.stack(found[name], axis=-1)
     return parts
+
+
+def _restored_parts(parts: Float64Array, size: Resized) -> Float64Array:
+    """Put points of the members of a window, (pred_len, n_targets, n_members, 2), back in size."""
+    weights, points = np.moveaxis(parts, -1, 0)
+    return np.stack([weights, size.undone(points[None])[0]], axis=-1)
 
 
 def _forecasts_of(estimator: Any, X: Any) -> RequestedForecasts:

@@ -14,6 +14,7 @@ from skinformer.estimators.base import BaseInformer
 from skinformer.evaluation.ahead import rows_for_last, split_last_step
 from skinformer.rolling.blocks import RecursiveForecaster, RequestedSteps, block_starts
 from skinformer.rolling.forecaster import StepForecaster
+from skinformer.rolling.own_size import Resized
 from skinformer.timeline.arrays import Float32Array, IntArray
 from skinformer.timeline.timeline import Timeline
 from skinformer.validation.arguments import check_fitted
@@ -26,16 +27,24 @@ class WatchedForecaster(StepForecaster):
 
     context: what windows are made of instead of the history; what was learnt of that stays.
     watch: called with the ensemble, the rows and the origins of windows that were forecast.
+    resize: called then with the size that these had, where they are of new series.
     """
 
     context: Timeline | None = None
     watch: Callable[..., None] | None = None
+    resize: Callable[[Resized], None] | None = None
 
     def _recursive_forecaster(
         self, forecast: Forecaster, closed: Closed | None
     ) -> RecursiveForecaster:
         recursive = super()._recursive_forecaster(forecast, closed)
         return replace(recursive, history=self.context or self.history)
+
+    def restored(self, outputs: Float32Array, size: Resized) -> Float32Array:
+        """Put outputs of windows in another size back, and tell their size."""
+        if self.resize is not None:
+            self.resize(size)
+        return super().restored(outputs, size)
 
     def _window_forecaster(self, requested: RequestedSteps) -> Forecaster:
         ensemble = super()._window_forecaster(requested)
@@ -70,27 +79,41 @@ class RequestedForecasts:
         """Steps of each from its origin, from 0."""
         return self.steps.steps - self.origins
 
-    def record(self, observe: Callable[..., Any]) -> tuple[list[Any], IntArray]:
+    def record(
+        self,
+        observe: Callable[..., Any],
+        restore: Callable[[Any, Resized], Any] | None = None,
+    ) -> tuple[list[Any], IntArray]:
         """Forecast, and return what is observed of each window, and the window of each forecast.
 
         observe: returns an item for each window, of the ensemble, its rows and the windows'
         origins.
+        restore: puts the item of a window of a new series, which is forecast in another size, back
+        from this; None where items have no size.
         """
         keys = pd.Index(zip(self.steps.segment, self.origins, strict=True))
         windows = keys.unique().sort_values()
         found: list[Any] = [None] * len(windows)
+        latest: list[int] = []
 
         def watch(ensemble: EnsembleForecaster, rows: Rows, origins: IntArray) -> None:
             places = [rows.segment[origins], rows.steps[origins]]
             place = windows.get_indexer(pd.Index(zip(*places, strict=True)))
+            latest[:] = place
             is_requested = place >= 0
             if is_requested.any():
                 observed = observe(ensemble, rows, origins[is_requested])
                 for i, item in zip(place[is_requested], observed, strict=True):
                     found[i] = item
 
+        def resize(size: Resized) -> None:
+            for i, window in enumerate(latest):
+                if restore is not None and window >= 0:
+                    found[window] = restore(found[window], size.take([i]))
+
         parts = vars(self.model._forecaster)
-        WatchedForecaster(**parts, watch=watch).forecast(self.steps)
+        watched = WatchedForecaster(**parts, watch=watch, resize=resize)
+        watched.forecast(self.steps)
         return found, windows.get_indexer(keys)
 
     def table(self, **columns: Sequence[Hashable]) -> DataFrame:

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from skinformer import InformerRegressor
+from skinformer.evaluation import forecast_parts
 
 N, AHEAD = 106, 14
 DAYS = pd.date_range("2024-01-01", periods=N + AHEAD, name="day")
@@ -117,3 +118,11 @@ def test_a_new_series_of_logarithms_is_moved_to_the_usual_level():
 
 def test_a_series_of_zeros_has_no_size(model):
     assert np.isfinite(forecast_of(model, shop("new", 0.0))).all(axis=None)
+
+
+def test_parts_of_a_forecast_are_in_its_size(model):
+    new = shop("new", 7.0, seed=4)
+    new.loc[new["day"] >= DAYS[N], "v"] = np.nan
+    parts = forecast_parts(model, new)
+    joint = (parts["weight"] * parts["forecast"]).groupby(parts["time"]).sum()
+    np.testing.assert_allclose(joint, model.predict(new), rtol=1e-3)
