@@ -28,9 +28,9 @@ _MARGIN = 3  # places on both sides of the steps ahead that are looked at beside
 _QUARTER = 13  # rows
 #: Square distances of what chance does not make, in usual ones.
 _SURE = 25.0
-#: How far from the level events lie, in distances that nearly no row has. Below this chance made
-#: some in weather, which erred more without them.
-_FAR = 3.0
+#: How far from the level events lie, in distances that nearly no row has. Less far lie chance, as
+#: of weather, and dates that move, as a Thanksgiving of one year (notes/decisions.md).
+_FAR = 5.0
 #: Years that differ by chance alone for which this counts beside those of a date.
 _PRIOR_YEARS = 3
 _DAY = np.timedelta64(1, "D")
