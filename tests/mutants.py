@@ -375,11 +375,11 @@ JUDGING = [
         ),
     ),
     Mutant(
-        "the size of a new series is that of its latest window",
+        "the size of a new series is that of later rows",
         "rolling/own_size.py",
         "InOwnSize._forecast_resized",
-        "np.minimum.at(first_origin, place, origins)",
-        "first_origin[:] = origins.max()",
+        "slice(max(begin, end - self.seq_len), end)",
+        "slice(begin, end + self.seq_len)",
         ("rolling/test_own_size.py::test_its_size_is_not_known_before_it_is_seen",),
     ),
     Mutant(

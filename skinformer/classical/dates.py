@@ -14,6 +14,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from skinformer.classical.past import Past
 from skinformer.classical.profiles import moving_mean, place_means
@@ -179,11 +180,29 @@ def find_events(past: Past, last_day: AnyArray, step_days: int) -> BoolArray:
     matches = _match(groups.rows[:, :, 0], by_date)
     found = _find_excess(recent, measured, usual, matches, by_date, step_days)
     nearly_all = np.nanquantile(np.abs(measured.distance), 0.95, axis=1, keepdims=True)
-    window, place = np.nonzero(np.abs(found.excess) > _FAR * nearly_all)
+    is_far = np.abs(found.excess) > _FAR * nearly_all
+    window, place = np.nonzero(
+        is_far & ~_by_both_signs(found.excess, is_far, step_days)
+    )
     days_ahead = step_days * place - groups.days_before(best)[window, place]
     events = np.zeros((len(values), 366), dtype=bool)
     events[window, number_of_date(last_day[window] + days_ahead * _DAY)] = True
     return events
+
+
+def _by_both_signs(
+    excess: Float64Array, is_far: BoolArray, step_days: int
+) -> BoolArray:
+    """Return which places, (n, n_places), have places far above and far below within a week.
+
+    Beside a week that is closed, whose level is the closure, the usual days stick out.
+    """
+    week = 7 // step_days
+    sign = np.where(is_far, np.sign(excess), 0.0)
+    around = sliding_window_view(
+        np.pad(sign, ((0, 0), (week, week))), 2 * week + 1, axis=1
+    )
+    return np.asarray((around > 0).any(axis=2) & (around < 0).any(axis=2))
 
 
 def number_of_date(day: AnyArray) -> IntArray:

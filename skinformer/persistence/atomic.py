@@ -41,8 +41,13 @@ def replacing(path: FilePath) -> Iterator[BinaryIO]:
 
 
 def _check_place(path: Path) -> None:
-    """Raise if no file can be at a path, because its folder is missing or it is a folder itself."""
+    """Raise if no file can be at a path, whose folder is none, or which is a folder itself."""
     folder = str(path.parent)
+    if path.parent.exists() and not path.parent.is_dir():
+        raise NotADirectoryError(
+            f"{folder!r} is a file, not a folder: {str(path)!r} cannot be written to it. "
+            "Choose another path."
+        )
     if not path.parent.is_dir():
         raise FileNotFoundError(
             f"there is no folder {folder!r} to write {str(path)!r} to: make it, "

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+import pandas as pd
 
 from skinformer.ensemble.windows import Forecaster, Rows
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
@@ -67,51 +68,58 @@ class InOwnSize:
 
     def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
         """Forecast windows that begin at these rows."""
-        n_known = self._count_known(rows, origins)
-        # Windows of a series that have seen between once and twice as many rows share one size.
-        group = np.frexp(n_known)[1]
-        if not group.any():
+        segment = rows.segment[origins]
+        last = self._known_until(rows)[origins - 1]
+        is_resized = self.is_new[segment] & (last > rows.begin[segment])
+        if not is_resized.any():
             return self.forecast(rows, origins)
+        # Each window has a size of its own: those of one series are forecast in turns.
+        turn = 1 + pd.Series(segment).groupby(segment).cumcount().to_numpy()
+        turn = np.where(is_resized, turn, 0)
         outputs = []
         places = []
-        for number in np.unique(group):
-            some = np.flatnonzero(group == number)
+        for number in np.unique(turn):
+            some = np.flatnonzero(turn == number)
             places.append(some)
             if number == 0:
                 outputs.append(self.forecast(rows, origins[some]))
             else:
-                outputs.append(self._forecast_resized(rows, origins[some]))
+                outputs.append(self._forecast_resized(rows, origins[some], last[some]))
         order = np.argsort(np.concatenate(places))
         return np.concatenate(outputs)[order]
 
-    def _count_known(self, rows: Rows, origins: IntArray) -> IntArray:
-        """Count the observed rows before windows of new series; 0 for others."""
-        n_before = np.insert(rows.known.any(axis=1).cumsum(), 0, 0)
-        segment = rows.segment[origins]
-        first = np.searchsorted(rows.segment, segment)
-        n_known = n_before[origins] - n_before[first]
-        return np.where(self.is_new[segment], n_known, 0)
+    def _known_until(self, rows: Rows) -> IntArray:
+        """Return for each row the one behind the last observed row of its series up to it.
 
-    def _forecast_resized(self, rows: Rows, origins: IntArray) -> Float32Array:
-        """Forecast windows of new series, each series in the size of its first window."""
-        segments, place = np.unique(rows.segment[origins], return_inverse=True)
-        first_origin = np.full(len(segments), len(rows.steps))
-        np.minimum.at(first_origin, place, origins)
+        What is fed back has no size of its own: it has that of what was observed.
+        """
+        first_row = np.searchsorted(rows.segment, rows.segment)
+        behind = np.arange(1, len(rows.steps) + 1)
+        is_known = rows.known.any(axis=1)
+        return np.maximum.accumulate(np.where(is_known, behind, first_row))
+
+    def _forecast_resized(
+        self, rows: Rows, origins: IntArray, last: IntArray
+    ) -> Float32Array:
+        """Forecast windows of new series, one of each, in the size of their last known rows.
+
+        last: the row behind the last known one before each window.
+        """
         n_targets = rows.known.shape[1]
         values = rows.values.copy()
         sizes = []
-        for segment, origin in zip(segments, first_origin, strict=True):
+        for segment, end in zip(rows.segment[origins], last, strict=True):
             begin = rows.begin[segment]
-            window = slice(max(begin, origin - self.seq_len), origin)
+            window = slice(max(begin, end - self.seq_len), end)
             known = rows.known[window]
             size = self._size_of(np.where(known, values[window, :n_targets], np.nan))
-            end = np.searchsorted(rows.segment, segment, side="right")
-            targets = values[begin:end, :n_targets]
+            behind = np.searchsorted(rows.segment, segment, side="right")
+            targets = values[begin:behind, :n_targets]
             targets[:] = size.applied(targets)
             sizes.append(size)
-        of_segments = Resized(*map(np.concatenate, zip(*sizes, strict=True)))
+        of_windows = Resized(*map(np.concatenate, zip(*sizes, strict=True)))
         outputs = self.forecast(rows._replace(values=values), origins)
-        return self.restore(outputs, of_segments.take(place))
+        return self.restore(outputs, of_windows)
 
     def _size_of(self, targets: Float32Array) -> Resized:
         """Find what makes a series as large as usual ones, (1, n_targets) each.

@@ -43,6 +43,22 @@ def test_a_peak_in_weeks_lifts_no_weeks_behind_it():
     assert forecast.mean() == pytest.approx(200, abs=4)
 
 
+@pytest.mark.parametrize("sign", [-1, 1])
+def test_days_beside_a_week_that_is_closed_are_no_events(sign):
+    """Inside of it the level of a week is the closure, and days beside it stick out."""
+    days = pd.date_range("2021-01-01", "2023-01-07")
+    is_closed = (days.month == 12) & (days.day >= 22) & (days.day <= 28)
+    noise = np.random.default_rng(0).normal(0, 3, len(days))
+    weekly = 20 * np.sin(2 * np.pi * np.arange(len(days)) / 7)
+    past = Past(
+        (100 + weekly + noise + sign * 70 * is_closed)[None],
+        np.arange(len(days) + 14)[None],
+    )
+    beside = number_of_date(np.array(["2022-12-21", "2022-12-29"], "datetime64[D]"))
+    last_day = np.array(["2023-01-08"], "datetime64[D]")
+    assert not find_events(past, last_day, 1)[0, beside].any()
+
+
 def test_a_later_peak_lifts_no_days_behind_it():
     df = days_with_peaks("2021-01-01", "2023-12-26")
     model = fitted(df[:"2023-12-01"]).update(df["2023-12-02":])

@@ -774,6 +774,14 @@ def told_at(path, kind):
     return str(caught.value)
 
 
+def test_a_file_in_the_place_of_a_folder_is_named(tmp_path):
+    """To make the folder, as of a missing one, would fail."""
+    file = tmp_path / "file"
+    file.write_bytes(b"")
+    said = told_at(file / "model.skinformer", NotADirectoryError)
+    assert said.startswith(f"{str(file)!r} is a file, not a folder")
+
+
 def test_a_path_where_no_file_can_be_is_named(tmp_path):
     """The hidden file that is written first is nobody's affair."""
     folder = tmp_path / "missing"

@@ -126,3 +126,22 @@ def test_parts_of_a_forecast_are_in_its_size(model):
     parts = forecast_parts(model, new)
     joint = (parts["weight"] * parts["forecast"]).groupby(parts["time"]).sum()
     np.testing.assert_allclose(joint, model.predict(new), rtol=1e-3)
+
+
+def test_far_ahead_it_keeps_its_size(model):
+    """Behind more forecasts than a window holds, no row that was observed says it."""
+    small, large = shop("small", 0.07, seed=4), shop("large", 70.0, seed=4)
+    given = pd.concat([each[:60] for each in (small, large)])
+    ahead = pd.concat([each[60:] for each in (small, large)]).assign(v=np.nan)
+    found = model.forecast(pd.concat([given, ahead])).set_index(["id", "day"])["v"]
+    np.testing.assert_allclose(found["large"], 1e3 * found["small"], rtol=5e-3)
+
+
+def test_its_forecast_does_not_depend_on_what_else_is_asked_for(model):
+    """A shop that opened after weeks of zeros had the size of its first days in `predict`."""
+    new = shop("new", 7.0, seed=4)
+    new.loc[new.index[:34], "v"] = 0.0
+    new.loc[new["day"] >= DAYS[6 * AHEAD], "v"] = np.nan
+    new = new[: 7 * AHEAD]
+    predicted = model.predict(new)[-AHEAD:]
+    np.testing.assert_allclose(predicted, model.forecast(new)["v"], rtol=1e-4)
