@@ -211,7 +211,7 @@ class ExportedForecast(nn.Module):
     def _resize(
         self, window: Tensor, known: Tensor, gain: Tensor, shift: Tensor
     ) -> Tensor:
-        """Give targets of windows another size, from their first known row on."""
+        """Multiply targets of windows and add to them, from their first known row on."""
         n_targets = self.sizes.n_targets
         targets = window[..., :n_targets]
         has_begun = known.any(dim=2, keepdim=True).cumsum(dim=1) > 0

@@ -97,8 +97,7 @@ def fit_linear_path(
     Cost: one pass over the windows, ``n · n_targets · seq_len · (seq_len + pred_len)`` products, or
     for long runs of windows side by side some ``n_targets · (n log n + seq_len · pred_len)``, and
     six decompositions of each candidate; with `n_folds` one pass and ``2 · n_folds`` decompositions
-    more. Memory: the sums, with `n_folds` those of each fold, too, where they are
-    small, and 16 MB.
+    more. Memory: the sums, with `n_folds` those of each fold, too, where they are small, and 16 MB.
     """
     windows = _usable(problem, origins, steps)
     training = windows.ending_before(split, problem.pred_len)

@@ -33,14 +33,10 @@ class Resized(NamedTuple):
 
     def undone(self, values: Any) -> Any:
         """Put values of windows, (n, pred_len, n_targets, …), back in the size that they had."""
-        return (values - self.beside(self.shift, values)) / self.beside(
-            self.gain, values
+        axes = (1, *range(3, values.ndim))
+        return (values - np.expand_dims(self.shift, axes)) / np.expand_dims(
+            self.gain, axes
         )
-
-    @staticmethod
-    def beside(of_windows: Float64Array, values: Any) -> Float64Array:
-        """Add axes to numbers of windows where values have more."""
-        return np.expand_dims(of_windows, (1, *range(3, values.ndim)))
 
 
 @dataclass(frozen=True)
