@@ -132,6 +132,7 @@ class OwnSize(nn.Module):
 
     mean: Tensor
     scale: Tensor
+    usual: Tensor
     logs: Tensor
     has_zero: Tensor
 
@@ -139,9 +140,11 @@ class OwnSize(nn.Module):
         super().__init__()
         targets = scaler.targets
         n_targets = targets.n_targets
+        mean, scale = scaler.mean[-1, :n_targets], scaler.scale[-1, :n_targets]
         tables = {
-            "mean": scaler.mean[-1, :n_targets],
-            "scale": scaler.scale[-1, :n_targets],
+            "mean": mean,
+            "scale": scale,
+            "usual": np.hypot(mean, scale),
             "logs": targets.logs[-1],
             "has_zero": targets.floor[-1] == 0,
         }
@@ -167,8 +170,7 @@ class OwnSize(nn.Module):
         unit = torch.where(has_size, largest, 1.0)
         mean_square = (in_units / unit).square().sum(dim=1, keepdim=True) / counted
         size = unit * mean_square.sqrt()
-        usual = torch.hypot(self.mean, self.scale)
-        gain = torch.where(has_size, usual / size, 1.0)
+        gain = torch.where(has_size, self.usual / size, 1.0)
         # 2. Levels as of temperatures are resized where they are far from usual ones alone.
         far = 4.0
         is_far = (gain > far) | (gain < 1 / far)
