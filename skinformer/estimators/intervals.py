@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -269,7 +270,7 @@ class IntervalsMixin(RequestMixin):
         """Draw n paths, (n_rows, n_targets, n), whose errors are drawn anew for each block."""
         forecaster = self._interval_forecaster()
         outputs = forecaster.standardised(requested)
-        intervals = forecaster.intervals
+        intervals = forecaster.intervals_of(outputs)
         scaler = self.scaler_.with_unseen()
         places = forecaster.places_of(requested)
         ahead = requested.steps - requested.place.anchor[requested.segment]
@@ -305,7 +306,18 @@ class IntervalsMixin(RequestMixin):
     def _interval_forecaster(self) -> IntervalForecaster:
         """Return what forecasts the sizes of errors, too."""
         intervals = check_ranges(self.intervals_, fewest_rows(self.sizes_.seq_len))
-        return IntervalForecaster.of(self._forecaster, intervals)
+        return IntervalForecaster.of(
+            self._forecaster, intervals, self._intervals_beyond
+        )
+
+    def _intervals_beyond(self) -> Intervals:
+        """Return intervals that know the steps after `pred_len`, found when first asked for."""
+        found = check_ranges(self.intervals_, fewest_rows(self.sizes_.seq_len))
+        if found.far is None:
+            with limited(self.n_jobs):
+                far = self.calibration_.log_sizes_beyond(self._forecaster, found)
+            found = self._intervals_ = replace(found, far=far)
+        return found
 
 
 def _names_with_levels(targets: pd.Index, levels: Float64Array) -> pd.Index:

@@ -17,7 +17,6 @@ import skinformer
 from skinformer.estimators.intervals import IntervalsMixin
 from skinformer.estimators.serialisation import flatten, unflatten, write
 from skinformer.estimators.state import FittedState
-from skinformer.intervals.forecaster import IntervalForecaster
 from skinformer.persistence.container import write_content
 from skinformer.persistence.errors import ModelFileError, NotPlainError, VersionWarning
 from skinformer.training.memory import is_gpu_out_of_memory
@@ -174,8 +173,9 @@ def _found_at_save(model: FittedState, *, of_context: bool) -> dict[str, Any]:
     forecaster = model._forecaster
     if isinstance(model, IntervalsMixin):
         found["_intervals_"] = model.intervals_
-        if model.intervals_ is not None:  # they look further back
-            forecaster = IntervalForecaster.of(forecaster, model.intervals_)
+        if model.intervals_ is not None:
+            found["_intervals_"] = model._intervals_beyond()
+            forecaster = model._interval_forecaster()  # which looks further back
     if of_context:
         # After an update a block may begin before the first row that may be asked for.
         found["timeline_"] = model.timeline_.recent(

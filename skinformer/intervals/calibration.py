@@ -82,13 +82,27 @@ class Calibration:
         It is None where no window has an observed target. Cost: forecasts of some 1,500 windows;
         where classical forecasters forecast alone, a fit of them to 256 series at most.
         """
-        history = forecaster.history
-        if (np.diff(history.first_row) != self.n_rows).any():
-            history = history.head(history.first_row[:-1] + self.n_rows)
-        forecaster = replace(forecaster, history=history)
+        forecaster = self._as_fitted(forecaster)
         if self.alone:
             return calibrate(forecaster, None, split=self.split)
         return calibrate(forecaster, self.proved or self._prove_alone(forecaster))
+
+    def log_sizes_beyond(
+        self, forecaster: StepForecaster, found: Intervals
+    ) -> Float64Array:
+        """Estimate sizes of errors of steps after `pred_len`, (n_far, n_targets), in logarithms.
+
+        Cost: forecasts of some 100 windows that are four times as long as others.
+        """
+        split = self.split if self.alone else None
+        return _log_sizes_beyond(self._as_fitted(forecaster), found, split)
+
+    def _as_fitted(self, forecaster: StepForecaster) -> StepForecaster:
+        """Take off the rows that `update` has brought since the fit."""
+        history = forecaster.history
+        if (np.diff(history.first_row) != self.n_rows).any():
+            history = history.head(history.first_row[:-1] + self.n_rows)
+        return replace(forecaster, history=history)
 
     def _prove_alone(self, forecaster: StepForecaster) -> Proved | None:
         """Prove now what a member forecasts alone; None where rows were held out at the fit."""
@@ -137,20 +151,20 @@ def calibrate(
         spread=spread,
         residuals=residuals,
         quiet=known.volatility_floor,
-        far=np.empty((0, len(optimism))),
+        far=None,
         growth=_growth_exponent(spread.typical),
         optimism=optimism,
         distance=distance,
         fitted_until=forecaster.history.end_step,
     )
-    # 3. What the windows do not hold: unseen rows, and later steps.
-    if proved is not None:
-        relative = known.relative(spread, errors)
-        earlier = _windows_before(forecaster.history, windows, compared, distance)
-        found = _with_proved_level(
-            found, relative[:n], earlier, relative[n:], count_apart(compared, distance)
-        )
-    return replace(found, far=_log_sizes_beyond(forecaster, found, split))
+    # 3. What the windows do not hold: unseen rows.
+    if proved is None:
+        return found
+    relative = known.relative(spread, errors)
+    earlier = _windows_before(forecaster.history, windows, compared, distance)
+    return _with_proved_level(
+        found, relative[:n], earlier, relative[n:], count_apart(compared, distance)
+    )
 
 
 def _as_unseen(
@@ -341,7 +355,7 @@ def _seasons(timeline: Timeline) -> tuple[int, ...]:
 def _log_sizes_beyond(
     forecaster: StepForecaster, found: Intervals, split: IntArray | None
 ) -> Float64Array:
-    """Estimate the sizes of errors of steps after `pred_len`, from windows forecast that far."""
+    """Estimate them from windows forecast that far, see `Calibration.log_sizes_beyond`."""
     pred_len = forecaster.sizes.pred_len
     typical = found.spread.typical
     origins, horizon = choose_far_windows(forecaster, found.distance, split)

@@ -6,6 +6,7 @@ Which members forecast does not matter here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
@@ -47,9 +48,10 @@ class Intervals:
     quiet: (n_targets,), the volatility floor: it is added to the volatility of a window before its
     logarithm is taken, since a window in which nothing moved has none.
     far: (n_far, n_targets), logs of the typical sizes of the steps after `pred_len`, which are
-    forecast from forecasts: they go on where `spread.typical` ends. There may be none.
-    growth: (n_targets,), the exponent of sizes beyond these: one at n times the last step is
-    n ** growth times as large.
+    forecast from forecasts: they go on where `spread.typical` ends. There may be none; None until
+    such a step is asked for.
+    growth: (n_targets,), the exponent of sizes beyond all steps whose sizes are known: one at n
+    times the last step is n ** growth times as large.
     optimism: (n_targets,), by how much errors are larger on rows that the forecaster was not fitted
     to.
     distance: rows between windows whose errors predict each other's.
@@ -59,7 +61,7 @@ class Intervals:
     spread: Spread
     residuals: Residuals
     quiet: Float64Array
-    far: Float64Array
+    far: Float64Array | None
     growth: Float64Array
     optimism: Float64Array
     distance: int
@@ -140,7 +142,9 @@ class Intervals:
     ) -> SizedRows:
         """Split outputs into the forecast, the size of its error, and the step of its residuals."""
         point, log_size, ahead = np.moveaxis(outputs[:, :, :3], 2, 0)
-        typical = np.concatenate([self.spread.typical, self.far])
+        typical = self.spread.typical
+        if self.far is not None:
+            typical = np.concatenate([typical, self.far])
         n_steps = len(typical)
         step = np.minimum(ahead, n_steps - 1).astype(np.int64)
         log_size = log_size + np.take_along_axis(typical, step, axis=0)
@@ -166,18 +170,32 @@ class IntervalForecaster(StepForecaster):
     known, and the steps since the last observed target. Where recent rows count, their distribution
     is behind them. They have no units: `standardised` returns
     them, and `Intervals` transforms them.
+
+    intervals_beyond: returns intervals that know steps after `pred_len`, too.
     """
 
     intervals: Intervals
+    intervals_beyond: Callable[[], Intervals]
 
     @classmethod
-    def of(cls, forecaster: StepForecaster, intervals: Intervals) -> IntervalForecaster:
+    def of(
+        cls,
+        forecaster: StepForecaster,
+        intervals: Intervals,
+        intervals_beyond: Callable[[], Intervals],
+    ) -> IntervalForecaster:
         """Copy a forecaster, with the intervals of its fit."""
         parts = {
             field.name: getattr(forecaster, field.name)
             for field in fields(StepForecaster)
         }
-        return cls(**parts, intervals=intervals)
+        return cls(**parts, intervals=intervals, intervals_beyond=intervals_beyond)
+
+    def intervals_of(self, outputs: Float64Array) -> Intervals:
+        """Return intervals that know steps as far ahead as outputs are, (n, n_targets, …)."""
+        if (outputs[:, :, 2] < self.sizes.pred_len).all():
+            return self.intervals
+        return self.intervals_beyond()
 
     def point(self, outputs: Any) -> Any:
         """Return the forecast, the first of them."""
@@ -194,7 +212,8 @@ class IntervalForecaster(StepForecaster):
         scaler = self.scaler.with_unseen()
         level = self.head.level
         wanted = levels if level is None else np.append(level, levels)
-        found = self.intervals.quantiles(outputs, wanted, scaler, series)
+        intervals = self.intervals_of(outputs)
+        found = intervals.quantiles(outputs, wanted, scaler, series)
         if level is None:
             points = scaler.inverse_with_smearing(self.point(outputs), series)
             found = np.concatenate([points[..., None], found], axis=2)

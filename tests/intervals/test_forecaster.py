@@ -20,7 +20,7 @@ def intervals(errors):
             errors, float(len(errors)), 0 * each, each, errors, nothing[0], nothing[0]
         ),
         quiet=nothing[0],
-        far=nothing[:0],
+        far=None,
         growth=nothing[0],
         optimism=nothing[0] + 1,
         distance=3,

@@ -15,7 +15,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
-from skinformer import InformerRegressor
+from skinformer import InformerRegressor, load
 from skinformer.ensemble.classical import Classical
 from skinformer.ensemble.ridges import Ridges
 from skinformer.evaluation import interval_coverage
@@ -300,10 +300,13 @@ def test_ranges_are_those_of_the_fit_whenever_they_are_asked_for(model, rows):
     """What update brought before somebody asked must not calibrate them."""
     requested = copy.deepcopy(model)
     early = requested.intervals_
+    requested.forecast(horizon=7, coverage=0.8)
+    far = requested.intervals_.far
     late = model.update(rows[600:700]).intervals_
     np.testing.assert_array_equal(early.residuals.errors, late.residuals.errors)
     np.testing.assert_array_equal(early.spread.typical, late.spread.typical)
-    np.testing.assert_array_equal(early.far, late.far)
+    model.forecast(horizon=7, coverage=0.8)
+    np.testing.assert_array_equal(far, model.intervals_.far)
     again = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(
         again.predict_interval(rows[700:]), model.predict_interval(rows[700:])
@@ -587,6 +590,8 @@ def test_ranges_read_what_the_fit_has_proved(small, rows, members, monkeypatch):
     assert set(members) <= proved.forecasts.keys()
     n_calibrated = len(model.intervals_.residuals.errors)
     assert forecasts[0] == n_calibrated + len(proved.origins)
+    assert len(forecasts) == 1
+    model._intervals_beyond()
     assert len(forecasts) == 1 + 4, "and blocks of steps beyond one forecast"
     assert (proved.origins >= model.calibration_.split).all()
     # Those of calibration, and the errors of what was proved.
@@ -666,11 +671,38 @@ def test_windows_before_are_the_last_of_their_series_and_its_run():
     assert before == [[30, 20, 10], [25, 15], [25, 15], [], [], [150], [30, 20, 10]]
 
 
+def test_steps_beyond_one_forecast_are_looked_at_when_one_is_asked_for(
+    small, rows, tmp_path, monkeypatch
+):
+    """They took up to two thirds of the seconds of intervals."""
+    model = small(seq_len=24, pred_len=6).fit(rows[:600])
+    asked = []
+
+    def choose_and_count(*given):
+        asked.append(given)
+        return choose_far_windows(*given)
+
+    monkeypatch.setattr(calibration, "choose_far_windows", choose_and_count)
+    near = model.forecast(coverage=0.8)
+    model.sample(3, random_state=0)
+    assert not asked
+    assert model.intervals_.far is None
+    beyond = model.forecast(horizon=7, coverage=0.8)
+    pd.testing.assert_frame_equal(beyond[:6], near)
+    model.sample(3, horizon=7, random_state=0)
+    assert len(asked) == 1
+    # A file holds no rows that they could be found from.
+    other = small(seq_len=24, pred_len=6).fit(rows[:600])
+    other.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    pd.testing.assert_frame_equal(loaded.forecast(horizon=7, coverage=0.8), beyond)
+
+
 def test_steps_beyond_one_forecast_have_sizes_of_their_own(model, monkeypatch):
     """They are forecast from forecasts, which no window of calibration is."""
+    before = np.diff(model.forecast(horizon=12, coverage=0.8))[:, 1]
     ranges = model.intervals_
     assert len(ranges.far) == 3 * 6
-    before = np.diff(model.forecast(horizon=12, coverage=0.8))[:, 1]
     monkeypatch.setattr(
         type(model), "intervals_", replace(ranges, far=ranges.far + np.log(2))
     )
