@@ -393,6 +393,34 @@ JUDGING = [
         ),
     ),
     Mutant(
+        "the first step beyond pred_len has the size of the last one before",
+        "intervals/forecaster.py",
+        "IntervalForecaster.intervals_of",
+        "outputs[:, :, 2] < self.sizes.pred_len",
+        "outputs[:, :, 2] <= self.sizes.pred_len",
+        (
+            "intervals/test_ranges.py::test_steps_beyond_one_forecast_are_looked_at_when_one_is_asked_for",
+        ),
+    ),
+    Mutant(
+        "rows after the fit say how large errors beyond pred_len are",
+        "intervals/calibration.py",
+        "Calibration.log_sizes_beyond",
+        "self._as_fitted(forecaster)",
+        "forecaster",
+        (
+            "intervals/test_ranges.py::test_ranges_are_those_of_the_fit_whenever_they_are_asked_for",
+        ),
+    ),
+    Mutant(
+        "weeks are as long as days",
+        "timeline/clock.py",
+        "WallClock._grid",
+        "7 * weeks",
+        "weeks",
+        ("timeline/test_clock.py",),
+    ),
+    Mutant(
         "graphs forecast new series in the size of usual ones",
         "export/forecast.py",
         "ExportedForecast._size_of",
