@@ -413,6 +413,22 @@ JUDGING = [
         ),
     ),
     Mutant(
+        "rows that are not known lie behind a collapse that has ended",
+        "classical/collapses.py",
+        "_find_collapse",
+        "np.count_nonzero(~np.isnan(distance[last + 1 :]))",
+        "len(distance) - 1 - last",
+        ("classical/test_collapses.py", "classical/test_level_steps.py"),
+    ),
+    Mutant(
+        "a step has to show in the last rows of a window, known or not",
+        "classical/steps.py",
+        "_lasts",
+        "_last_known(past)",
+        "np.tile(past.n_rows - _FEWEST + np.arange(_FEWEST), (len(height), 1))",
+        ("classical/test_steps.py", "classical/test_level_steps.py"),
+    ),
+    Mutant(
         "weeks are as long as days",
         "timeline/clock.py",
         "WallClock._grid",

@@ -12,7 +12,7 @@ from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
 _FAR = 6.0
 #: Rows far off that make a collapse.
 _FEWEST = 2
-#: Rows behind it that are as usual.
+#: Rows behind it that are known, and as usual.
 FEWEST_BEHIND = 3
 
 
@@ -58,15 +58,15 @@ def _find_collapse(distance: Float64Array, n_known: int, fewest: int) -> slice |
         return None
     first, last = far[0], far[-1]
     side = np.sign(distance[first])
-    last_row = len(distance) - 1
-    is_recent = FEWEST_BEHIND <= last_row - last < fewest
+    is_recent = len(distance) - 1 - last < fewest
     if not is_recent or not _is_one_event(far, distance[far], n_known):
         return None
     # What leads into it and out of it is off to the same side.
     is_usual = np.flatnonzero(distance * side <= _FAR / 3)
     first = is_usual[is_usual < first].max(initial=-1) + 1
     last = is_usual[is_usual > last].min(initial=len(distance)) - 1
-    return slice(first, last + 1) if last_row - last >= FEWEST_BEHIND else None
+    n_behind = np.count_nonzero(~np.isnan(distance[last + 1 :]))
+    return slice(first, last + 1) if n_behind >= FEWEST_BEHIND else None
 
 
 def _is_one_event(far: IntArray, distance: Float64Array, n_known: int) -> bool:
@@ -78,11 +78,11 @@ def _is_one_event(far: IntArray, distance: Float64Array, n_known: int) -> bool:
 
 
 def _distances(past: Past, season: int, n_seasons: int) -> Float64Array:
-    """Return how far rows are off the medians of their phases, in usual distances; 0 unknown."""
+    """Return how far rows are off the medians of their phases, in usual distances; NaN unknown."""
     whole = past.values[:, past.n_rows - n_seasons * season :]
     by_season = whole.reshape(len(whole), n_seasons, season)
     middle = median_of_known(by_season, 1, 0.0)
     back = np.arange(past.n_rows) - past.n_rows
     distance = past.values - middle[:, back % season]
     usual = 1.4826 * median_of_known(np.abs(distance), 1, 0.0)[:, None]
-    return np.nan_to_num(distance / np.where(usual > 0, usual, np.inf))
+    return distance / np.where(usual > 0, usual, np.inf)

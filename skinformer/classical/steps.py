@@ -145,13 +145,13 @@ def _lasts(
     growth: Float64Array,
     first_behind: IntArray,
 ) -> BoolArray:
-    """Return whether the last rows are off the rows before each step by most of it.
+    """Return whether the last known rows are off the rows before each step by most of it.
 
     What grows in each season, (n,), is no part of it. A collapse that has been recovered from is
     none, nor is the recovery: the rows before are those of up to six seasons, of which a collapse
     is the smaller part.
     """
-    last = past.n_rows - _FEWEST + np.arange(_FEWEST)
+    last = _last_known(past)
     n_rows_behind = last - first_behind[:, None]
     n_seasons = n_rows_behind // season + 1
     raised = []
@@ -171,10 +171,18 @@ def _lasts(
 
 
 def _changes_since(past: Past, rows: IntArray, n_rows: IntArray) -> Float64Array:
-    """Return how rows have changed since so many rows before each, (n, k); NaN before a window."""
+    """Return how rows, (n, k), have changed since so many before each; NaN before a window."""
     before = rows - n_rows
+    now = np.take_along_axis(past.values, np.maximum(rows, 0), axis=1)
     earlier = np.take_along_axis(past.values, np.maximum(before, 0), axis=1)
-    return np.where(before >= 0, past.values[:, rows] - earlier, np.nan)
+    return np.where(before >= 0, now - earlier, np.nan)
+
+
+def _last_known(past: Past) -> IntArray:
+    """Return the columns of the last known rows of windows, (n, 3); -1 where they are fewer."""
+    columns = np.where(past.known, np.arange(past.n_rows), -1)
+    found: IntArray = np.partition(columns, -_FEWEST, axis=1)[:, -_FEWEST:]
+    return found
 
 
 def _seasonal_differences(past: Past, season: int) -> Float64Array:

@@ -94,3 +94,19 @@ def test_rows_that_are_not_there_do_not_make_a_collapse_short():
     values[-60:] = sales(60, 7)
     values[-30:-10] *= 0.2
     assert not len(found(values, 7))
+
+
+def test_rows_that_are_not_there_are_none_behind_a_collapse():
+    """A level that has changed has not gone back because nothing is known behind it."""
+    values = sales(200, 7)
+    values[-30:-6] += 300
+    values[-4:] = np.nan
+    assert not len(found(values, 7))  # two rows as usual are too few
+    values[-6:] = np.nan
+    assert not len(found(values, 7))
+    recovered = sales(200, 7)
+    recovered[-30:-8] *= 0.2
+    recovered[-5:] = np.nan
+    rows = found(recovered, 7)
+    assert np.isin(np.arange(170, 192), rows).all()
+    assert rows.max() < 195

@@ -43,6 +43,39 @@ def test_a_level_of_a_week_is_believed(n_rows, seq_len, season, n_new, freq):
     assert ((low <= truth) & (truth <= high)).mean() >= 0.6
 
 
+@pytest.mark.parametrize("n_new", [5, 30, 60])
+@pytest.mark.parametrize("change", [80.0, -140.0])
+def test_a_level_goes_on_beyond_one_forecast(n_new, change):
+    """The rows before are forecasts there, and do not say that it has gone back."""
+    df = shifted(200, 28, 7, n_new, "D", change=change)
+    truth = df["y"].to_numpy()[200:]
+    model = InformerRegressor("y", pred_len=7, random_state=0).fit(df[:200])
+    errors = np.abs(model.forecast(horizon=28)["y"].to_numpy() - truth)
+    assert errors.mean() < 8
+
+
+@pytest.mark.filterwarnings("ignore:X ends with")
+@pytest.mark.parametrize("n_missing", [1, 3, 5, 9])
+def test_a_level_goes_on_where_the_last_rows_are_missing(n_missing):
+    df = shifted(200, 7, 7, 30, "D", change=80.0)
+    rows = df[:200].copy()
+    rows.iloc[-n_missing:] = np.nan
+    forecast = InformerRegressor("y", pred_len=7, random_state=0).fit(rows).forecast()
+    error = np.abs(forecast["y"] - df["y"]).dropna()
+    assert len(error) == 7
+    assert error.mean() < 8
+
+
+def test_what_is_sold_no_longer_stays_so_beyond_one_forecast():
+    """Forty days without a sale were taken for a closure that had ended."""
+    rng = np.random.default_rng(0)
+    days = pd.date_range("2021-01-01", periods=400, freq="D")
+    sales = pd.DataFrame({"y": rng.poisson(100.0, 400)}, index=days)
+    sales.iloc[-40:] = 0
+    model = InformerRegressor("y", pred_len=7, random_state=0).fit(sales)
+    assert model.forecast(horizon=28)["y"].max() < 5
+
+
 @pytest.mark.filterwarnings("ignore:.*taken as missing")
 def test_a_change_after_the_fit_is_believed():
     """The fit knew one level alone, and later rows have another one."""

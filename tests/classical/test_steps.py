@@ -105,6 +105,16 @@ def test_gaps_stay_and_hide_no_step():
     np.testing.assert_allclose(found[~gone], plain[~gone] + 40, atol=1)
 
 
+@pytest.mark.parametrize("n_unknown", [1, 3, 8, 20])
+def test_rows_that_are_not_known_yet_hide_no_step(n_unknown):
+    """They lie between the history and the steps that are forecast from forecasts."""
+    plain = weeks(80)
+    stepped = plain + 40 * (np.arange(80) >= 70 - n_unknown)
+    stepped[80 - n_unknown :] = np.nan
+    found = moved(stepped)[: 80 - n_unknown]
+    np.testing.assert_allclose(found, plain[: 80 - n_unknown] + 40, atol=1)
+
+
 def test_each_window_has_its_own_step():
     plain = weeks(60)
     stepped = plain + 40 * (np.arange(60) >= 50)
