@@ -86,15 +86,40 @@ def test_hours_of_equal_days_have_seasons_of_days_and_weeks():
 
 
 @pytest.mark.parametrize(
-    ("closed", "name"), [([6], "Mon, Tue, Wed, Thu, Fri, Sat"), ([0, 3], "Tue, Wed")]
+    ("closed", "name"),
+    [
+        ([6], "Mon, Tue, Wed, Thu, Fri, Sat"),
+        ([0, 3], "Tue, Wed"),
+        ([2, 5, 6], "Mon, Tue, Thu, Fri"),
+        ([1, 3, 5, 6], "Mon, Wed, Fri, and others"),
+        ([0, 1, 3, 4, 6], "Wed, Sat, and others"),
+    ],
 )
 def test_closed_days_are_no_steps(closed, name):
-    """A shop that is closed on Sundays, or on two days of the week."""
+    """A shop that is closed on Sundays, or a market of two days of the week."""
     days = pd.date_range("2024-01-01", periods=120, freq="D")
     days = days[~days.day_of_week.isin(closed)]
     with pytest.warns(UserWarning, match=f"^rows are of {name}"):
         model = regressor().fit(rows(days[:-4]))
     assert list(model.forecast().index) == list(days[-4:])
+
+
+def test_weeks_without_a_row_are_no_other_step():
+    """A course of three evenings a week, and its holidays."""
+    days = pd.date_range("2024-01-01", periods=300, freq="D")
+    evenings = days[days.day_of_week.isin([0, 2, 4])]
+    kept = evenings[(evenings < "2024-07-01") | (evenings > "2024-07-16")]
+    with pytest.warns(UserWarning, match=r"^rows are of Mon, Wed, Fri"):
+        model = regressor().fit(rows(kept[:-4]))
+    assert list(model.forecast().index) == list(kept[-4:])
+
+
+def test_days_of_rare_rows_are_no_step():
+    """Some of the days of the month, all of which are Mondays or Thursdays."""
+    days = pd.date_range("2024-01-01", periods=400, freq="D")
+    kept = days[days.day_of_week.isin([0, 3])][[*range(0, 100, 5), *range(3, 100, 5)]]
+    with pytest.raises(ValueError, match=r"irregular steps"):
+        regressor().fit(rows(kept.sort_values()))
 
 
 def test_holidays_without_rows_are_steps_without_a_truth():

@@ -168,11 +168,7 @@ def test_holes_in_a_panel_name_the_series(small, frame):
 
 @pytest.mark.parametrize(
     ("step", "shown"),
-    [
-        ("2B", "'2D'"),
-        ("SMS-15", None),
-        (pd.offsets.CustomBusinessDay(weekmask="Mon Wed Fri"), None),
-    ],
+    [("2B", "'2D'"), ("SMS-15", None), (pd.offsets.LastWeekOfMonth(weekday=2), None)],
     ids=str,
 )
 def test_steps_that_pandas_does_not_infer_are_named_by_the_user(
