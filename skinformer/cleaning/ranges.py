@@ -123,7 +123,8 @@ def _farthest_usual(
         size = 0.0
         absurd = 10_000.0 * most  # however often it comes
         plausible = distance[distance <= absurd]
-    n_few = _count_few(distance)
+    # What comes more often may come again.
+    n_few = max(3, len(distance) // 500)
     largest = np.sort(plausible)[-n_few - 1 :]
     usual = np.maximum(largest, size)
     margin = np.maximum(_margins(usual, distance), least_margin)
@@ -146,21 +147,17 @@ def _margins(usual: Float64Array, distance: Float64Array) -> Float64Array:
     return n_distances * tail * usual
 
 
-def _count_few(values: Float64Array) -> int:
-    """Return how many values may be outliers; what comes more often may come again."""
-    return max(2, len(values) // 1000)
-
-
 def _find_near_zero(values: Float64Array) -> BoolArray:
     """Find values next to zero, or below, in a series that stays away from it.
 
-    They are as few as outliers may be, or zeros of as few failures of a sensor, each within less
-    than a day of hours.
+    They are two, or one in a thousand, or zeros of as few failures of a sensor, each within less
+    than a day of hours: what is sold comes to nothing by itself now and then.
     """
     near: BoolArray = values < NEAR_ZERO * np.nanmedian(values)
     n_events = _count_failures(values, near)
     others = values[~near]
-    if n_events > _count_few(values) or not _stays_away(others):
+    n_few = max(2, len(values) // 1000)
+    if n_events > n_few or not _stays_away(others):
         return np.zeros_like(near)
     return near & (values < NEAR_ZERO * np.nanmin(others))
 

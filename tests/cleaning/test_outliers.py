@@ -163,8 +163,22 @@ def test_waves_without_noise_have_no_jumps():
     assert not usual.clean(later(values[1008:] + 1, 1008), history)[2]
 
 
+@pytest.mark.parametrize(("n", "n_wild"), [(300, 3), (700, 3), (2000, 4)])
+def test_a_few_wild_values_that_differ_are_outliers(n, n_wild):
+    """One in 500; more may come again, such as days of a concert."""
+    values = wave(n)
+    rows = np.linspace(n // 3, n - 20, n_wild).astype(int)
+    values[rows] = 1000.0 * (1 + np.arange(n_wild))
+    values[rows[-1]] *= -1
+    found = find_outliers(table(values), targets=True)[2]
+    assert sorted(rows_of(found)) == rows.tolist()
+    values[rows[0] + 30] = 2500.0
+    found = find_outliers(table(values), targets=True)[2]
+    assert len(found) < n_wild
+
+
 def test_many_wild_values_do_not_hide_one_another():
-    """One in a thousand may be an outlier, of any size; beyond all measure one in five."""
+    """Few may be outliers, of any size; beyond all measure one in five."""
     values = wave(4000)
     values[[100, 2000, 3000]] = 4e3, 1e6, -1e9
     assert rows_of(find_outliers(table(values), targets=True)[2]) == [100, 2000, 3000]
