@@ -171,6 +171,9 @@ def _how_to_convert(example: Any, column: str) -> str:
         return "Decimals stand behind a comma: read the file with pd.read_csv(path, decimal=',')."
     if re.fullmatch(r"-?[\d.]+ ?%", text):
         return f"Take the sign off, {column} = {column}.str.rstrip('% ').astype(float)."
+    if re.fullmatch(r"[-$€£¥\s]*[\d,]+(\.\d+)?[$€£¥\s]*", text):
+        digits = f"{column}.str.replace(r'[^\\d.-]', '', regex=True)"
+        return f"Take the sign off, {column} = {digits}.astype(float)."
     return (
         f"Correct it, or make such values missing, {column} = pd.to_numeric({column}, "
         "errors='coerce'), or columns of 0 and 1, pd.get_dummies. Times and names of series "

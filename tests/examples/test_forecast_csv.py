@@ -915,6 +915,12 @@ def test_what_is_ambiguous_is_asked_for(read, modules, text, option, index, load
             "line 201: '5 kW' in --target load is no number; leave a cell empty where the value",
         ),
         (
+            lambda rows: rows.assign(load="$1,203.77"),
+            ("--target", "load"),
+            "line 2: '$1,203.77' in --target load is no number (and 199 more like it); take '$' "
+            "off.",
+        ),
+        (
             lambda rows: rows.assign(load=[*rows["load"][:-1], "1,5"]),
             (),
             "'1,5' (line 201) has a decimal comma, '50.13' (line 2) a decimal point; say by",

@@ -106,6 +106,12 @@ def test_they_are_forecast(frame, told):
             "sign off, X['share'] = X['share'].str.rstrip('% ').astype(float).",
         ),
         (
+            days().assign(sales=[f"${1000 * x:,.2f}" for x in SALES]),
+            f"could not convert column 'sales' of dtype {TEXT} to float: it holds '$10,012.57'. "
+            "Take the sign off, X['sales'] = X['sales'].str.replace(r'[^\\d.-]', '', "
+            "regex=True).astype(float).",
+        ),
+        (
             pd.DataFrame({"ds": [*DAYS, *DAYS], "sales": [*SALES, *SALES]}),
             "column 'ds' holds 120 times again, the first '2024-01-01 00:00:00': keep one row a "
             "time, X.drop_duplicates(['ds']), or name the column of the series that they are of, "
@@ -148,6 +154,7 @@ def test_they_are_forecast(frame, told):
         "points between thousands",
         "commas between thousands",
         "percent signs",
+        "amounts of money",
         "a panel without names",
         "a misspelt target beside an order number",
         "the newest first",
