@@ -171,7 +171,7 @@ def _how_to_convert(example: Any, column: str) -> str:
         return "Decimals stand behind a comma: read the file with pd.read_csv(path, decimal=',')."
     if re.fullmatch(r"-?[\d.]+ ?%", text):
         return f"Take the sign off, {column} = {column}.str.rstrip('% ').astype(float)."
-    if re.fullmatch(r"[-$€£¥\s]*[\d,]+(\.\d+)?[$€£¥\s]*", text):
+    if re.fullmatch(r"-?[$€£¥]\s?-?[\d,]+(\.\d+)?|-?[\d,]+(\.\d+)?\s?[$€£¥]", text):
         digits = f"{column}.str.replace(r'[^\\d.-]', '', regex=True)"
         return f"Take the sign off, {column} = {digits}.astype(float)."
     return (
