@@ -245,10 +245,10 @@ def _raise_no_numbers(bad: pd.Series, option: str) -> None:
     """Name the first value of a column that is no number."""
     if not len(bad):
         raise InputError(f"{option}: the column is empty.")
-    has_sign = set(str(bad.iloc[0])) & set("$€£¥%")
     advice = "leave a cell empty where the value is missing"
-    if has_sign:
-        advice = f"take {has_sign.pop()!r} off"
+    for sign in "$€£¥%":
+        if sign in str(bad.iloc[0]):
+            advice = f"take {sign!r} off"
     raise InputError(
         f"line {bad.index[0]}: {bad.iloc[0]!r} in {option} is no number"
         f"{and_more(len(bad))}; {advice}."

@@ -172,7 +172,7 @@ def _found_at_save(model: FittedState, *, of_context: bool) -> dict[str, Any]:
     found: dict[str, Any] = {"calibration_": replace(model.calibration_, proved=None)}
     forecaster = model._forecaster
     if isinstance(model, IntervalsMixin):
-        found["_intervals_"] = model.intervals_
+        found["_intervals_"] = None
         if model.intervals_ is not None:
             found["_intervals_"] = model._intervals_beyond()
             forecaster = model._interval_forecaster()  # which looks further back

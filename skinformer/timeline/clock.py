@@ -392,24 +392,26 @@ def _gappy_step(index: DatetimeIndex, walls: DatetimeIndex) -> Any:
         return elapsed_step(Timedelta(gap, unit=index.unit))
     days = walls.to_numpy().astype("datetime64[D]")
     n_days = _common_gap(days.astype(np.int64))
-    weekdays = _weekdays_with_rows(walls)
+    # Which of them are closed, opening hours tell.
+    if _lie_on_few_weekdays(walls) and n_days in (1, None):
+        return offsets.Day()
     if n_days is None:
-        return offsets.Day() if weekdays else _monthly_step(walls)
+        return _monthly_step(walls)
     is_workday = walls.day_of_week < 5
-    if n_days == 1 and len(walls) > 7 and is_workday.all() and not weekdays:
+    if n_days == 1 and len(walls) > 7 and is_workday.all():
         return offsets.BDay()
     return offsets.Day(n_days)
 
 
-def _weekdays_with_rows(walls: DatetimeIndex) -> list[int]:
-    """Find the weekdays of rows that are on four days of the week at most.
+def _lie_on_few_weekdays(walls: DatetimeIndex) -> bool:
+    """Whether rows are on four days of the week at most, and on at least half of these days.
 
-    There are none where more than half of such days have no row, and by a dozen rows.
+    A dozen rows do not tell.
     """
-    found = walls.day_of_week.unique()
+    n_weekdays = walls.day_of_week.nunique()
     n_weeks = (walls[-1] - walls[0]) / Timedelta(weeks=1)
-    enough = max(12, 0.5 * n_weeks * len(found))
-    return list(found) if len(found) < 5 and len(walls) > enough else []
+    fewest = max(12, 0.5 * n_weeks * n_weekdays)
+    return n_weekdays < 5 and len(walls) > fewest
 
 
 def _monthly_step(walls: DatetimeIndex) -> Any:
