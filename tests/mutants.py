@@ -137,6 +137,34 @@ CAUSALITY = [
         ("ridge/test_year.py::test_what_was_judged_had_not_seen_the_stretches",),
     ),
     Mutant(
+        "days of the year are judged by years that taught them",
+        "ridge/year.py",
+        "_days_effect",
+        "list(Sums.leave_one_out(parts))",
+        "[Sums.total(parts)] * len(parts)",
+        ("ridge/test_year.py::test_what_came_in_one_year_alone_is_no_season[2]",),
+    ),
+    Mutant(
+        "single days of the year have nothing of their own",
+        "ridge/year.py",
+        "year_effect",
+        "year + _days_effect",
+        "year + 0 * _days_effect",
+        (
+            "ridge/test_year.py::test_a_month_that_begins_and_ends_at_once_is_found_to_the_day[D]",
+        ),
+    ),
+    Mutant(
+        "a step that comes every year is one",
+        "classical/steps.py",
+        "returns",
+        "(earlier | later)",
+        "(earlier & ~earlier)",
+        (
+            "classical/test_steps.py::test_a_season_that_begins_some_days_later_is_the_same",
+        ),
+    ),
+    Mutant(
         "phase maps have learnt the time that they are judged by",
         "ridge/phases.py",
         "_learn_ridges",

@@ -134,7 +134,7 @@ def forecast_candidates(
     season = shortest(seasons)
     collapsed = recovered_rows(past, season)
     usual = Past(np.where(collapsed, np.nan, past.values), past.wall)
-    moved = without_step(usual, season)
+    moved = without_step(usual, season, longer=max(seasons, default=0))
     # 2. Values, and logarithms of positive ones.
     plain = _stacked(_on_values(moved, seasons, of_mean=of_mean))
     n_plain = plain.shape[1]

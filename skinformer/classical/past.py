@@ -155,6 +155,11 @@ class Past(NamedTuple):
         """Choose windows."""
         return Past(self.values[some], self.wall[some])
 
+    def newest(self, n_rows: int) -> Past:
+        """Return the last rows, so many where there are."""
+        first = max(self.n_rows - n_rows, 0)
+        return Past(self.values[:, first:], self.wall[:, first:])
+
     def trimmed(self) -> Past:
         """Leave out the first columns, in which nothing is known of any window."""
         first = self.first.min()

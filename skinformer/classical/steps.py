@@ -21,7 +21,7 @@ _FEWEST = 3
 _TINY = 1e-300
 
 
-def without_step(past: Past, season: int) -> Past:
+def without_step(past: Past, season: int, longer: int = 0) -> Past:
     """
     Move the rows before the highest step of each window to the level behind it.
 
@@ -32,6 +32,8 @@ def without_step(past: Past, season: int) -> Past:
     season : int
         Rows of their season, 1 for none. A step needs a season of rows before it, another one of
         differences to be told from, and three rows, or the last season, behind it.
+    longer : int, default=0
+        Rows of a longer season, 0 for none. What returns in it is no step.
 
     Returns
     -------
@@ -48,6 +50,7 @@ def without_step(past: Past, season: int) -> Past:
     step = find_step(past, season)
     if step is None:
         return past
+    step = step.unless(returns(past, step, season, longer))
     is_before = np.arange(past.n_rows) < step.first_behind[:, None]
     moved = past.values + step.height[:, None]
     by_factor = _moved_by_factor(past, season, step)
@@ -76,7 +79,7 @@ def _factor_of_step(values: Float64Array, first: int, season: int) -> float:
     before = mean_of_known(seasons.T)[: len(behind)]
     is_known = ~np.isnan(behind + before)
     seasons = seasons[:, : len(behind)][:, is_known]
-    if not is_known.any() or np.nanmin(values) <= 0 or not _returns(seasons):
+    if not is_known.any() or np.nanmin(values) <= 0 or not _are_alike(seasons):
         return np.nan
     behind, before = behind[is_known], before[is_known]
     factor = behind.sum() / before.sum()
@@ -86,15 +89,15 @@ def _factor_of_step(values: Float64Array, first: int, season: int) -> float:
     return factor if error_of_factor < 0.8 * error_of_added else np.nan
 
 
-def _returns(seasons: Float64Array) -> bool:
+def _are_alike(seasons: Float64Array) -> bool:
     """Return whether seasons, (n, n_phases), are alike but for their levels; one always is.
 
     The mean of those that are not shows what happened in one of them, such as another step. By
     chance alone both sides are equal in the mean, but for the factor.
 
-    >>> _returns(np.array([[1.0, 2, 5], [11, 12, 15]]))
+    >>> _are_alike(np.array([[1.0, 2, 5], [11, 12, 15]]))
     True
-    >>> _returns(np.array([[1.0, 2, 5], [5, 2, 1]]))
+    >>> _are_alike(np.array([[1.0, 2, 5], [5, 2, 1]]))
     False
     """
     n_seasons = len(seasons)
@@ -114,6 +117,53 @@ class Step(NamedTuple):
 
     height: Float64Array
     first_behind: IntArray
+
+    def unless(self, excluded: BoolArray) -> Step:
+        """Return it without the steps of some windows, (n,)."""
+        return Step(
+            np.where(excluded, 0.0, self.height),
+            np.where(excluded, 0, self.first_behind),
+        )
+
+
+def returns(past: Past, step: Step, season: int, longer: int) -> BoolArray:
+    """
+    Return which steps are there one longer season before or later, too, (n,).
+
+    The trade of December is one, and what it falls back to in January: the level is no other than
+    a year ago, neither before such a step nor behind it.
+
+    Parameters
+    ----------
+    past : Past
+        Windows. No step returns of which neither year beside it is known.
+    step : Step
+        A step of each of them.
+    season, longer : int
+        Rows of the season, and of a longer one, 0 for none.
+    """
+    nothing = np.zeros(len(past.values), dtype=bool)
+    if not longer:
+        return nothing
+    # The same place of the shorter season, too.
+    n_back = round(longer / season) * season
+    earlier = _is_there_again(past, step, season, n_back, 0)
+    later = _is_there_again(past, step, season, n_back, n_back)
+    return (step.first_behind > 0) & (earlier | later)
+
+
+def _is_there_again(
+    past: Past, step: Step, season: int, n_back: int, n_later: int
+) -> BoolArray:
+    """Return whether rows beside steps, so many rows later, are as those so many rows before."""
+    again = np.ones(len(past.values), dtype=bool)
+    beside = np.arange(max(season, _FEWEST))
+    for rows in (beside - len(beside), beside):
+        columns = step.first_behind[:, None] + rows + n_later
+        columns = np.where(columns < past.n_rows, columns, -1)
+        change = _changes_since(past, columns, np.full((1, 1), n_back))
+        again &= np.abs(mean_of_known(change)) < 0.5 * np.abs(step.height)
+    return again
 
 
 def find_step(past: Past, season: int) -> Step | None:

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skinformer.classical.candidates import Sizes, shortest
+from skinformer.classical.candidates import Seasons, Sizes, shortest
 from skinformer.classical.collapses import recovered_rows
 from skinformer.classical.dates import YEARS
 from skinformer.classical.fit import ClassicalFit, fit_classical
 from skinformer.classical.past import Past
 from skinformer.classical.ridges import look_backs
-from skinformer.classical.steps import find_step
+from skinformer.classical.steps import Step, find_step, returns
 from skinformer.classical.totals import has_totals
 from skinformer.classical.windows import SeriesRows
 from skinformer.ensemble.building import ModelSizes
@@ -41,30 +41,36 @@ MOST_ROWS = 1500
 
 def ends_behind_step(table: Table, seq_len: int) -> bool:
     """Return whether a level of one series has changed at once in the last window."""
-    season = shortest(calendar_seasons(table.clock, least_days=1))
-    last = table.take(slice(-_rows_of_step(seq_len, season), None))
+    seasons = calendar_seasons(table.clock, least_days=1)[:2]
+    last = table.take(slice(-_rows_of_step(seq_len, seasons), None))
     values = np.stack(last.targets).astype(float)
     wall = np.tile(table.clock.wall_steps(last.steps), (len(values), 1))
-    return bool(_has_step(Past(values, wall), season, seq_len).any())
+    return bool(_has_step(Past(values, wall), seasons, seq_len).any())
 
 
-def _rows_of_step(seq_len: int, season: int) -> int:
+def _rows_of_step(seq_len: int, seasons: Seasons) -> int:
     """Return the rows by which a step in a window, or a collapse as long as one, is found.
 
-    A collapse is a quarter of the rows that are looked at, at most.
+    A collapse is a quarter of four windows at most, and what returns in a longer season is neither.
     """
-    return max(seq_len + 2 * season, 4 * seq_len)
+    longer = max(seasons, default=0)
+    return max(seq_len + 3 * shortest(seasons) + longer, 4 * seq_len)
 
 
-def _has_step(past: Past, season: int, seq_len: int) -> BoolArray:
+def _has_step(past: Past, seasons: Seasons, seq_len: int) -> BoolArray:
     """Return which windows have a step, or an ended collapse, in so many last rows, (n,)."""
-    collapsed = np.asarray(recovered_rows(past, season)[:, -seq_len:].any(axis=1))
-    n_rows = min(seq_len + 2 * season, past.n_rows)
-    recent = Past(past.values[:, -n_rows:], past.wall[:, -n_rows:])
+    season = shortest(seasons)
+    collapsed = recovered_rows(past.newest(4 * seq_len), season)
+    is_changed = np.asarray(collapsed[:, -seq_len:].any(axis=1))
+    recent = past.newest(seq_len + 2 * season)
     step = find_step(recent, season)
     if step is None:
-        return collapsed
-    return collapsed | (step.first_behind > n_rows - seq_len)
+        return is_changed
+    is_inside = step.first_behind > recent.n_rows - seq_len
+    n_earlier = past.n_rows - recent.n_rows
+    step = Step(step.height, step.first_behind + n_earlier)
+    is_inside &= ~returns(past, step, season, max(seasons, default=0))
+    return is_changed | is_inside
 
 
 @dataclass(frozen=True)
@@ -153,16 +159,16 @@ class Classical(PerSeriesMember):
 
     def after_steps(self, windows: Windows) -> BoolArray | None:
         """Find windows in which a level has changed at once, (n, pred_len, n_targets)."""
-        season = shortest(self.fit.candidates.sizes.seasons)
+        seasons = self.fit.candidates.sizes.seasons
         seq_len = windows.buffer.sizes.seq_len
-        n_rows = _rows_of_step(seq_len, season)
+        n_rows = _rows_of_step(seq_len, seasons)
         past, known = self._read_past(windows, n_rows)
         is_real = real_rows(windows.origins - windows.begin, n_rows)
         past = np.where(known & is_real[:, :, None], past, np.nan)
         steps = windows.steps[:, None] + np.arange(-n_rows, 0)
         wall = windows.buffer.clock.wall_steps(steps)
         targets = [
-            _has_step(Past(past[:, :, j], wall), season, seq_len)
+            _has_step(Past(past[:, :, j], wall), seasons, seq_len)
             for j in range(self.n_targets)
         ]
         after = np.stack(targets, axis=1)[:, None]

@@ -1,7 +1,8 @@
 """What columns known ahead, the calendar and the time of the year do to targets.
 
 Each is a ridge by equations that are added up row by row: `known_effect` on changes of columns
-known ahead, `calendar_effect` on cells of the week and these columns, `year_effect` on waves.
+known ahead, `calendar_effect` on cells of the week and these columns; for the time of the year see
+`year_effect`.
 """
 
 from __future__ import annotations
@@ -10,10 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.algebra import product
-from skinformer.ridge.sums import Problem, Sums, gather, remaining
+from skinformer.ridge.sums import Problem, Sums, gather, known_truths
+from skinformer.ridge.year import year_effect
 from skinformer.timeline.arrays import AnyArray, Float64Array, IntArray
-from skinformer.timeline.bounds import find_bounds
 from skinformer.timeline.cycle import CalendarEffect, Cycle
 from skinformer.timeline.windows import spread_places
 
@@ -239,7 +239,7 @@ def _level_sums(problem: Problem, blocks: list[IntArray], design: _Design) -> Su
     sums = Sums.of_sizes(1, design.width, problem.n_targets)
     for rows in blocks:
         y = problem.values[rows, : problem.n_targets].astype(float)
-        is_known = _is_known(problem, rows)
+        is_known = known_truths(problem, rows)
         regressors = design.regressors(
             problem.cycle.of_row[rows], known_columns(problem, rows, design.n_known)
         )
@@ -260,16 +260,6 @@ def _centred(values: Float64Array, weight: Float64Array) -> Float64Array:
     return values - total / np.maximum(weight.sum(axis=0), 1.0)
 
 
-def _is_known(problem: Problem, rows: IntArray) -> Float64Array:
-    """Return 1 where a row has a truth, and 0 where it is missing or has no weight."""
-    out = np.ones((len(rows), problem.n_targets))
-    if problem.missing is not None:
-        out *= ~problem.missing[rows]
-    if problem.weight is not None:
-        out *= problem.weight[rows] > 0
-    return out
-
-
 def known_columns(problem: Problem, rows: IntArray, n_known: int) -> Float64Array:
     """Read the last columns of rows, which are known ahead."""
     known = problem.values[rows, problem.n_columns - n_known :]
@@ -288,78 +278,3 @@ def with_year(problem: Problem, origins: IntArray) -> Problem:
         known = known_columns(problem, origins, problem.n_known)
         calendar = _make_effect(cycle, level, problem.effect[None], known)
     return problem._replace(calendar=calendar._replace(year=year))
-
-
-def year_effect(problem: Problem, origins: IntArray) -> Float64Array | None:
-    """Regress targets on waves of the year, of the day, and on their products.
-
-    The result, (n_days, n_times, n_targets), see `CalendarEffect`, has a mean of about 0. It is
-    None where two weeks of the year were never seen, or days are not told apart. Cost: ``n_rows ·
-    26²`` products. A line in time stands beside the waves, so that a trend is not taken for a
-    season; the line has no part in the effect. Rows in which a truth is missing are left out, and
-    of others 100,000 are read at most.
-    """
-    cycle = problem.cycle
-    if cycle is None:
-        return None
-    rows = _year_rows(problem, cycle, origins)
-    if not len(rows):
-        return None
-    # 1. Waves, a line in time, and a level.
-    n_targets = problem.n_targets
-    waves = _year_waves(cycle.n_days, cycle.n_times)
-    regressors = _year_regressors(cycle, rows, waves)
-    # 2. Targets without other effects, outliers clipped.
-    bounds = find_bounds(problem.values[rows, :n_targets], 0)
-    y = np.clip(remaining(problem, rows)[:, :n_targets], *bounds)
-    # 3. A ridge per row, for waves whose mean square is a half; line and level are free.
-    penalty = np.full(regressors.shape[1], 1e-3)
-    penalty[-2:] = 0.0
-    sums = Sums.of_sizes(1, len(penalty), n_targets)
-    sums.add(0, regressors, y, np.ones_like(y))
-    [found] = sums.means().solve(penalty)
-    year = product(waves, found[:-2])
-    return year.reshape(cycle.n_days, cycle.n_times, -1)
-
-
-def _year_regressors(cycle: Cycle, rows: IntArray, waves: Float64Array) -> Float64Array:
-    """Lay out the waves of rows, a line in time, and 1."""
-    day, cell = np.divmod(cycle.of_row[rows], cycle.n_cells)
-    place = day * cycle.n_times + cell % cycle.n_times
-    line = (rows - rows[0]) / (rows[-1] - rows[0])
-    return np.column_stack([waves[place], line, np.ones(len(rows))])
-
-
-def _year_rows(problem: Problem, cycle: Cycle, origins: IntArray) -> IntArray:
-    """Return the rows of windows that a year is learnt from; none where that cannot be done."""
-    nothing = origins[:0]
-    n_effects = cycle.n_days * cycle.n_times * problem.n_targets
-    if cycle.n_days == 1 or n_effects > 10_000_000 or not len(origins):
-        return nothing
-    rows = np.arange(origins.min() - problem.seq_len, origins.max() + problem.pred_len)
-    rows = rows[_is_known(problem, rows).all(axis=1)]
-    rows = rows[spread_places(len(rows), 100_000)]
-    days = np.unique(cycle.of_row[rows] // cycle.n_cells)
-    if not len(days):
-        return nothing
-    # Between days that no year has shown, waves would make up what is there.
-    longest_gap = np.diff(days, append=days[0] + cycle.n_days).max()
-    return rows if longest_gap <= 14 else nothing
-
-
-def _year_waves(n_days: int, n_times: int) -> Float64Array:
-    """Lay the waves out, a row for each time of each of twelve months' 31 days."""
-    days_before_month = np.cumsum([0, 31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30])
-    month, day = np.divmod(np.arange(n_days), 31)
-    day_of_year = days_before_month[month] + day
-    # With one wave of each, WTH errs by 1 to 2 % more.
-    of_year = fourier(day_of_year / 366, 2)
-    of_day = fourier(np.arange(n_times) / n_times, min(2, (n_times - 1) // 2))
-    # Each wave of the year times each of the day; the first is constant.
-    return np.kron(of_year, of_day)[:, 1:].astype(float)
-
-
-def fourier(turns: Float64Array, n_waves: int) -> Float64Array:
-    """Return 1, and cosines and sines of 1, 2, … turns as often: (n, 1 + 2 n_waves)."""
-    angle = 2 * np.pi * np.outer(turns, np.arange(1, n_waves + 1))
-    return np.column_stack([np.ones(len(turns)), np.cos(angle), np.sin(angle)])

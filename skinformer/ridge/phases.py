@@ -10,7 +10,6 @@ from typing import NamedTuple
 import numpy as np
 
 from skinformer.algebra import tensor_of
-from skinformer.ridge.calendar import fourier
 from skinformer.ridge.candidates import affordable
 from skinformer.ridge.linear_fit import LinearFit, LinearFits, PhaseMaps
 from skinformer.ridge.linear_path import LinearPath, Phases
@@ -22,6 +21,7 @@ from skinformer.ridge.sums import (
     TimedOrigins,
     gather,
 )
+from skinformer.ridge.year import fourier
 from skinformer.selection import (
     MOST_STRETCHES,
     SHARES,

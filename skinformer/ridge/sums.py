@@ -159,6 +159,16 @@ def remaining(problem: Problem, rows: IntArray) -> Float64Array:
     return out
 
 
+def known_truths(problem: Problem, rows: IntArray) -> Float64Array:
+    """Return 1 where a row has a truth, and 0 where it is missing or has no weight."""
+    out = np.ones((len(rows), problem.n_targets))
+    if problem.missing is not None:
+        out *= ~problem.missing[rows]
+    if problem.weight is not None:
+        out *= problem.weight[rows] > 0
+    return out
+
+
 class Equations(NamedTuple):
     """Normal equations per unit of weight, of each group of targets, see `Sums`."""
 

@@ -112,3 +112,27 @@ def test_a_season_without_a_change_keeps_its_members():
         df[:300]
     )
     assert np.abs(together - alone.forecast()["y"].to_numpy()).max() > 0.01
+
+
+# --- a level that changes every year ------------------------------------------------------------
+
+
+def year_ago(y, end, horizon):
+    """Return the mean absolute error of the same weekdays of the year before."""
+    return np.abs(y[end : end + horizon] - y[end - 364 : end - 364 + horizon]).mean()
+
+
+@pytest.mark.parametrize("end", ["2022-12-08", "2022-12-24", "2022-12-28"])
+def test_the_trade_of_december_begins_and_ends(end):
+    """The rise was taken for a step: sales of January were forecast as those of December."""
+    index = pd.date_range("2019-01-01", "2023-01-20", name="day")
+    rng = np.random.default_rng(0)
+    week = np.array([1, 0.95, 0.95, 1, 1.2, 1.4, 0.5])[index.dayofweek]
+    y = 100 * week * np.where(index.month == 12, 2.5, 1.0)
+    y *= rng.lognormal(0, 0.1, len(index))
+    n_rows = index.get_loc(end) + 1
+    df = pd.DataFrame({"sales": y}, index=index)
+    model = InformerRegressor("sales", seq_len=56, pred_len=14, random_state=0)
+    forecast = model.fit(df[:n_rows]).forecast()["sales"].to_numpy()
+    error = np.abs(forecast - y[n_rows : n_rows + 14]).mean()
+    assert error < 1.4 * year_ago(y, n_rows, 14)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skinformer.classical.past import Past
-from skinformer.classical.steps import without_step
+from skinformer.classical.steps import Step, returns, without_step
 
 WEEK = np.array([3.0, -1, 0, 2, -4, 1, -1])
 
@@ -181,3 +181,59 @@ def test_another_step_before_is_no_pattern_that_is_multiplied(drift):
     before = without_step(past, 12).values[0][:125] - stepped[:125]
     assert before[0] > 0
     np.testing.assert_allclose(before, before[0])
+
+
+# --- steps that return in a longer season -------------------------------------------------------
+
+YEAR = 52 * 7
+
+
+def returning(rows, n_behind, height=40.0):
+    """Return whether a step so many rows before the end returns."""
+    past = Past(rows[None], np.arange(len(rows) + 1)[None])
+    step = Step(np.array([height]), np.array([len(rows) - n_behind]))
+    return bool(returns(past, step, 7, YEAR)[0])
+
+
+def december(n_rows, *, n_behind, height=40.0, n_days=31):
+    """Return days of which so many last ones belong to a season of so many days a year."""
+    place = (np.arange(n_rows) - (n_rows - n_behind)) % YEAR
+    return weeks(n_rows) + height * (place < n_days)
+
+
+@pytest.mark.parametrize("height", [40.0, -40.0])
+@pytest.mark.parametrize("n_behind", [3, 10, 28, 34, 100, 250])
+def test_the_trade_of_december_is_no_step_nor_is_its_end(height, n_behind):
+    """Neither of this year nor of years before."""
+    rows = december(800, n_behind=n_behind, height=height)
+    np.testing.assert_array_equal(
+        without_step(Past(rows[None], np.arange(801)[None]), 7, YEAR).values[0], rows
+    )
+
+
+def test_what_may_be_the_trade_of_december_is_a_step_where_no_other_year_is_known():
+    rows = december(800, n_behind=10)[-120:]
+    assert not np.array_equal(moved(rows), rows)
+
+
+def test_a_season_that_begins_some_days_later_is_the_same():
+    rows = december(800, n_behind=14)
+    rows[800 - 14 - YEAR - 3 : 800 - 14 - YEAR] += 40
+    assert returning(rows, 14)
+
+
+def test_levels_that_rise_every_year_and_stay_are_steps():
+    rows = weeks(800) + 40.0 * (np.arange(800) >= 790) + 40.0 * (np.arange(800) >= 426)
+    assert not returning(rows, 10)
+
+
+def test_a_step_of_which_the_year_before_is_not_known_does_not_return():
+    rows = december(800, n_behind=10)
+    assert returning(rows, 10)
+    rows[:480] = np.nan
+    assert not returning(rows, 10)
+
+
+def test_a_step_beside_last_years_season_does_not_return():
+    rows = december(800, n_behind=160) + 60.0 * (np.arange(800) >= 790)
+    assert not returning(rows, 10, height=60.0)

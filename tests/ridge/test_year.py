@@ -6,9 +6,9 @@ import pytest
 
 from skinformer.ridge import calendar
 from skinformer.ridge import fit as fitting
-from skinformer.ridge.calendar import year_effect
 from skinformer.ridge.fit import fit_linear_path
 from skinformer.ridge.sums import Problem
+from skinformer.ridge.year import year_effect
 from skinformer.timeline.calendar import calendar_values
 from skinformer.timeline.cycle import find_cycle
 
@@ -118,6 +118,59 @@ def test_rows_after_the_last_window_are_not_read():
         for problem in (make_problem(v, index) for v in (values, changed))
     )
     np.testing.assert_array_equal(one, other)
+
+
+# --- single days ------------------------------------------------------------------------------
+
+
+def trade(index, seed=0, noise=0.3):
+    """Six more in December, on a level that wanders."""
+    rng = np.random.default_rng(seed)
+    wandering = np.cumsum(rng.normal(0, 0.05, len(index)))
+    return 6.0 * (index.month == 12) + wandering + rng.normal(0, noise, len(index))
+
+
+@pytest.mark.parametrize("freq", ["D", "12h", "B"])
+def test_a_month_that_begins_and_ends_at_once_is_found_to_the_day(freq):
+    index = pd.date_range("2015-01-01", "2018-12-31", freq=freq)
+    problem = make_problem(trade(index), index)
+    year = year_effect(problem, origins_of(problem)).mean(axis=1)[:, 0]
+    november, december, january = 10 * 31, 11 * 31, 0
+    rise = year[december + 1 : december + 4] - year[november + 26 : november + 29]
+    fall = year[december + 27 : december + 30] - year[january + 1 : january + 4]
+    assert rise.mean() > 4
+    assert fall.mean() > 4
+
+
+@pytest.mark.parametrize("n_years", [2, 4])
+def test_what_came_in_one_year_alone_is_no_season(n_years):
+    """Nor is noise, nor a walk."""
+    index = days(n_years * 365)
+    rng = np.random.default_rng(1)
+    level = 6.0 * ((np.arange(len(index)) - 150) % 10_000 < 30)
+    for values in (
+        level + rng.normal(0, 0.3, len(index)),
+        rng.normal(size=len(index)),
+        rng.normal(size=len(index)).cumsum(),
+    ):
+        problem = make_problem(values, index)
+        year = year_effect(problem, origins_of(problem))[:, 0, 0]
+        # Waves of half a year change slowly from day to day.
+        assert np.abs(np.diff(year[62:90])).max() < 0.06 * values.std()
+
+
+def test_less_than_a_year_and_a_half_shows_no_single_days():
+    index = days(500)
+    problem = make_problem(trade(index), index)
+    year = year_effect(problem, origins_of(problem))[:, 0, 0]
+    assert np.abs(np.diff(year[310:341])).max() < 0.5
+
+
+def test_ridges_forecast_the_day_on_which_trade_begins():
+    index = days(4 * 365 + 334, "2015-01-01")
+    problem = make_problem(trade(index), index)
+    found = fit(problem)[0].calendar
+    assert found.year[11 * 31 + 3, 0, 0] - found.year[10 * 31 + 27, 0, 0] > 4
 
 
 # --- where ridges are fitted beside it ---------------------------------------------------------
