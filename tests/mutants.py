@@ -148,8 +148,8 @@ CAUSALITY = [
         "single days of the year have nothing of their own",
         "ridge/year.py",
         "year_effect",
-        "year + _days_effect",
-        "year + 0 * _days_effect",
+        "year + _days_effect(_DayChanges.of(day[first], means))[:, None]",
+        "year",
         (
             "ridge/test_year.py::test_a_month_that_begins_and_ends_at_once_is_found_to_the_day[D]",
         ),
