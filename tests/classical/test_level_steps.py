@@ -127,7 +127,7 @@ def test_the_trade_of_december_begins_and_ends(end):
     """The rise was taken for a step: sales of January were forecast as those of December."""
     index = pd.date_range("2019-01-01", "2023-01-20", name="day")
     rng = np.random.default_rng(0)
-    week = np.array([1, 0.95, 0.95, 1, 1.2, 1.4, 0.5])[index.dayofweek]
+    week = np.array([1, 0.95, 0.95, 1, 1.2, 1.4, 0.5])[index.day_of_week]
     y = 100 * week * np.where(index.month == 12, 2.5, 1.0)
     y *= rng.lognormal(0, 0.1, len(index))
     n_rows = index.get_loc(end) + 1
