@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -18,7 +17,6 @@ import numpy as np
 import pandas as pd
 
 from skinformer.bounds.closed import Closed
-from skinformer.bounds.level_changes import LevelChanges, Recursion
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.windows import Forecaster, Rows
 from skinformer.rolling.missing_runs import (
@@ -129,33 +127,12 @@ class _BlockRows:
     rows: the same, as forecasters see them.
     missing: (n_rows, n_targets), where a forecast has to stand in.
     until: (n_segments,), the step from which on none is needed.
-    series: (n_segments,), the series of each segment; one number stands for all new ones.
     """
 
     segments: Timeline
     rows: Rows
     missing: BoolArray
     until: IntArray
-    series: IntArray
-
-    @cached_property
-    def n_fed_back(self) -> IntArray:
-        """How many rows before each one, and with it, are forecasts, (n_rows, n_targets)."""
-        number = np.arange(len(self.missing))[:, None]
-        last_known = np.maximum.accumulate(np.where(self.missing, -1, number), axis=0)
-        return number - last_known
-
-    def recursion(self, origins: IntArray, pred_len: int) -> Recursion | None:
-        """Return what windows know of forecasts before them; None if none has a whole one."""
-        n_fed_back = self.n_fed_back[origins - 1]
-        if n_fed_back.max(initial=0) < pred_len:
-            return None
-        n_targets = n_fed_back.shape[1]
-        first = (origins[:, None] - n_fed_back - pred_len)[..., None]
-        rows = np.maximum(first + np.arange(pred_len), 0)
-        of_targets = self.rows.values[rows, np.arange(n_targets)[:, None]]
-        level = of_targets.mean(axis=2, dtype=float)
-        return Recursion(self.series[self.rows.segment[origins]], n_fed_back, level)
 
 
 @dataclass(frozen=True)
@@ -169,7 +146,6 @@ class RecursiveForecaster:
     columns are complete.
     closed: steps that are never observed: the last value before them stands there, as in training,
     and no forecast is fed back. None for no such steps.
-    level_changes: how far levels go where forecasts are fed back; None for wherever they do.
     """
 
     history: Timeline
@@ -177,7 +153,6 @@ class RecursiveForecaster:
     point: Callable[[Any], Any]
     forecast: Forecaster
     closed: Closed | None = None
-    level_changes: LevelChanges | None = None
 
     def predict(self, requested: RequestedSteps) -> ForecastSteps:
         """Forecast steps of segments, in any order, each from an origin before its block.
@@ -246,8 +221,7 @@ class RecursiveForecaster:
         # 3. Hold the others until they are forecast.
         missing = _hold_targets(segments, n_targets)
         laid_out = Rows(segments.values, segments.series, segments.steps, begin, known)
-        series = np.minimum(place.series, self.history.n_series)
-        return _BlockRows(segments, laid_out, missing, until, series)
+        return _BlockRows(segments, laid_out, missing, until)
 
     def _empty_rows(
         self, place: Placement, segment: IntArray, start: IntArray, until: IntArray
@@ -347,21 +321,10 @@ class RecursiveForecaster:
         made, outputs = self._fill(buffer, runs)
         rest = np.setdiff1d(origins, made)
         if len(rest) or not outputs:
-            outputs.append(self._forecast(buffer, rest))
+            outputs.append(self.forecast(buffer.rows, rest))
         done = pd.Index(np.concatenate([made, rest]))
         place = done.get_indexer(origins)
         return np.concatenate(outputs)[place]
-
-    def _forecast(self, buffer: _BlockRows, origins: IntArray) -> Float32Array:
-        """Forecast windows; those that see forecasts go no farther than levels ever went."""
-        outputs = self.forecast(buffer.rows, origins)
-        if self.level_changes is None:
-            return outputs
-        recursion = buffer.recursion(origins, self.sizes.pred_len)
-        if recursion is None:
-            return outputs
-        points = self.point(outputs)
-        return self.level_changes.keep_near(outputs, points, recursion)
 
     def _fill(
         self, buffer: _BlockRows, runs: MissingRuns
@@ -375,7 +338,7 @@ class RecursiveForecaster:
         outputs = []
         for begin, end in pairwise(turn_edges):
             origins, lengths, _ = runs.take(slice(begin, end))
-            forecasts = self._forecast(buffer, origins)
+            forecasts = self.forecast(buffer.rows, origins)
             outputs.append(forecasts)
             y_pred = self.point(forecasts)
             run, step = count_up(lengths)

@@ -12,7 +12,6 @@ import numpy as np
 
 from skinformer.bounds.bounds import Bounds
 from skinformer.bounds.closed import Closed
-from skinformer.bounds.level_changes import LevelChanges
 from skinformer.cleaning.closures import Closures
 from skinformer.ensemble.building import ModelSizes
 from skinformer.ensemble.ensemble import Ensemble, EnsembleForecaster
@@ -100,14 +99,6 @@ class StepForecaster:
         if not self.head.in_units:
             return Bounds.of_classes(self.history)
         return Bounds.of(self.history, self.scaler, self.closures, self.sizes.n_targets)
-
-    @cached_property
-    def level_changes(self) -> LevelChanges | None:
-        """How far levels go where forecasts are fed back; None for classes."""
-        if not self.head.in_units:
-            return None
-        sizes = self.sizes
-        return LevelChanges(self.history, sizes.n_targets, sizes.pred_len)
 
     def point(self, outputs: Any) -> Any:
         """Return the one value of what is forecast that is fed back."""
@@ -314,7 +305,6 @@ class StepForecaster:
             self.point,
             forecast,
             closed,
-            self.level_changes,
         )
 
     def _in_own_size(self, requested: RequestedSteps) -> Forecaster:

@@ -110,11 +110,15 @@ def test_days_stay_in_their_season_of_the_year():
     check_stays_in_season(ordinary.Cell(YEAR, "wave", 1461))
 
 
-SHAPES = sorted({cell.shape for cell in make_cells(3000)})
+#: 240 hours behind a drift of 320: network and ridges go on ever faster, to 222 where the drift
+#: would lead to 160; until c4b0dc63 classical forecasters, which fell back to the level before the
+#: drift from the second day on, held them down (notes/decisions.md).
+RUNS_AWAY = pytest.mark.xfail(reason="a drift goes on ever faster", strict=True)
+SHAPES = sorted({cell.shape for cell in make_cells(3000)} - {"drift"})
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", [*SHAPES, pytest.param("drift", marks=RUNS_AWAY)])
 def test_each_shape_stays_in_its_season(shape):
     """A cell of each shape, of any size."""
     cells = [cell for cell in make_cells(most_rows=3000) if cell.shape == shape]
