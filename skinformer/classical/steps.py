@@ -62,7 +62,7 @@ def _moved_by_factor(past: Past, season: int, step: Step) -> Float64Array:
     """Multiply windows where the season behind a step looks so; NaN where it does not.
 
     What a factor makes of the usual season before is clearly nearer to the rows behind the step
-    then than what is added makes of it. All rows are positive there, and the season returns.
+    then than what is added makes of it. No row is negative there, and the season returns.
     """
     factor = np.full(len(past.values), np.nan)
     for i in np.flatnonzero(step.first_behind):
@@ -79,7 +79,7 @@ def _factor_of_step(values: Float64Array, first: int, season: int) -> float:
     before = mean_of_known(seasons.T)[: len(behind)]
     is_known = ~np.isnan(behind + before)
     seasons = seasons[:, : len(behind)][:, is_known]
-    if not is_known.any() or np.nanmin(values) <= 0 or not _are_alike(seasons):
+    if not is_known.any() or np.nanmin(values) < 0 or not _are_alike(seasons):
         return np.nan
     behind, before = behind[is_known], before[is_known]
     factor = behind.sum() / before.sum()
@@ -167,7 +167,44 @@ def _is_there_again(
 
 
 def find_step(past: Past, season: int) -> Step | None:
-    """Find the highest step of each window; None where windows have too few rows for any."""
+    """Find the highest step of each window; None where windows have too few rows for any.
+
+    Where rows are never negative and none is found, one that multiplies them is looked for: behind
+    it the differences of a strong season are as unlike each other as its rows.
+    """
+    step = _find_added(past, season)
+    if step is None:
+        return None
+    least = np.fmin.reduce(past.values, axis=1)
+    # Single precision makes something of zeros.
+    rounding = 1e-6 * np.fmax.reduce(np.abs(past.values), axis=1)
+    some = np.flatnonzero((least >= -rounding) & (step.first_behind == 0))
+    if not len(some):
+        return step
+    sizes = Past(np.maximum(past.values[some], 0.0), past.wall[some])
+    of_logs = _find_added(_logs_of_sizes(sizes), season)
+    assert of_logs is not None
+    for i in np.flatnonzero(of_logs.first_behind):
+        first = of_logs.first_behind[i]
+        values = sizes.values[i]
+        behind = values[first : first + season]
+        before = values[first - season : first][: len(behind)]
+        step.height[some[i]] = np.nan_to_num(np.nanmean(behind) - np.nanmean(before))
+        step.first_behind[some[i]] = first
+    return step
+
+
+def _logs_of_sizes(past: Past) -> Past:
+    """Return the logarithms of windows without negative rows, a tenth of their means added.
+
+    So those of zeros are numbers, and those of small rows not far below all others.
+    """
+    mean = np.nanmean(past.values, axis=1, keepdims=True)
+    return Past(np.log(past.values + 0.1 * mean + _TINY), past.wall)
+
+
+def _find_added(past: Past, season: int) -> Step | None:
+    """Find the highest step of each window that adds something to its rows."""
     n_differences = past.n_rows - season
     if n_differences < season + 2 * _FEWEST:
         return None

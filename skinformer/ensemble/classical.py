@@ -164,13 +164,14 @@ class Classical(PerSeriesMember):
         n_rows = _rows_of_step(seq_len, seasons)
         past, known = self._read_past(windows, n_rows)
         is_real = real_rows(windows.origins - windows.begin, n_rows)
-        past = np.where(known & is_real[:, :, None], past, np.nan)
+        is_seen = known & is_real[:, :, None]
         steps = windows.steps[:, None] + np.arange(-n_rows, 0)
         wall = windows.buffer.clock.wall_steps(steps)
-        targets = [
-            _has_step(Past(past[:, :, j], wall), seasons, seq_len)
-            for j in range(self.n_targets)
-        ]
+        targets = []
+        for j in range(self.n_targets):
+            _, unit_windows = self._in_units(windows, past, known, j)
+            seen = np.where(is_seen[:, :, j], unit_windows.past, np.nan)
+            targets.append(_has_step(Past(seen, wall), seasons, seq_len))
         after = np.stack(targets, axis=1)[:, None]
         return np.repeat(after, self.fit.pred_len, axis=1) if after.any() else None
 
