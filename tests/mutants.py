@@ -165,6 +165,24 @@ CAUSALITY = [
         ),
     ),
     Mutant(
+        "a level that halves is no step beside a strong season",
+        "classical/steps.py",
+        "find_step",
+        "np.flatnonzero(of_logs.first_behind)",
+        "np.flatnonzero(of_logs.first_behind < 0)",
+        ("classical/test_level_steps.py::test_a_level_that_halves_or_doubles_goes_on",),
+    ),
+    Mutant(
+        "rows put at the dates of other years are steps",
+        "classical/fit.py",
+        "Candidates._forecast_batch",
+        "past",
+        "None",
+        (
+            "classical/test_level_steps.py::test_weeks_at_the_edge_of_a_yearly_peak_are_no_step",
+        ),
+    ),
+    Mutant(
         "phase maps have learnt the time that they are judged by",
         "ridge/phases.py",
         "_learn_ridges",

@@ -107,7 +107,12 @@ def candidate_names(
 
 
 def forecast_candidates(
-    past: Past, seasons: Seasons, *, of_mean: bool, of_totals: bool = False
+    past: Past,
+    seasons: Seasons,
+    *,
+    of_mean: bool,
+    of_totals: bool = False,
+    seen: Past | None = None,
 ) -> Float64Array:
     """
     Forecast windows by every candidate, (n, n_candidates, horizon).
@@ -122,6 +127,8 @@ def forecast_candidates(
         Whether means are forecast: there are no medians then, and logarithms are raised.
     of_totals : bool, default=False
         Whether changes of running totals are forecast, too, see `find_totals`.
+    seen : Past or None, default=None
+        Windows as they were observed, where `past` is without what dates do; None for `past`.
 
     Returns
     -------
@@ -134,7 +141,10 @@ def forecast_candidates(
     season = shortest(seasons)
     collapsed = recovered_rows(past, season)
     usual = Past(np.where(collapsed, np.nan, past.values), past.wall)
-    moved = without_step(usual, season, longer=max(seasons, default=0))
+    if seen is not None:
+        # Rows of other years that stand at their dates would look like steps of the level.
+        seen = Past(np.where(collapsed, np.nan, seen.values), seen.wall)
+    moved = without_step(usual, season, longer=max(seasons, default=0), seen=seen)
     # 2. Values, and logarithms of positive ones.
     plain = _stacked(_on_values(moved, seasons, of_mean=of_mean))
     n_plain = plain.shape[1]

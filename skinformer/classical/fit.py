@@ -125,6 +125,7 @@ class Candidates:
             self.sizes.seasons,
             of_mean=self.of_mean,
             of_totals=self.sizes.of_totals,
+            seen=past,
         )
         if self.ridges is not None:
             by_ridges = self.ridges.forecast(filled, length)

@@ -21,7 +21,9 @@ _FEWEST = 3
 _TINY = 1e-300
 
 
-def without_step(past: Past, season: int, longer: int = 0) -> Past:
+def without_step(
+    past: Past, season: int, longer: int = 0, seen: Past | None = None
+) -> Past:
     """
     Move the rows before the highest step of each window to the level behind it.
 
@@ -34,6 +36,8 @@ def without_step(past: Past, season: int, longer: int = 0) -> Past:
         differences to be told from, and three rows, or the last season, behind it.
     longer : int, default=0
         Rows of a longer season, 0 for none. What returns in it is no step.
+    seen : Past or None, default=None
+        The same windows as they were observed, in which steps are looked for; None for `past`.
 
     Returns
     -------
@@ -47,10 +51,11 @@ def without_step(past: Past, season: int, longer: int = 0) -> Past:
     >>> without_step(Past(values, np.arange(16)[None]), 3).values[0]
     array([11., 13., 12., 11., 13., 12., 11., 13., 12., 11., 13., 12., 11., 13., 12.])
     """
-    step = find_step(past, season)
+    seen = past if seen is None else seen
+    step = find_step(seen, season)
     if step is None:
         return past
-    step = step.unless(returns(past, step, season, longer))
+    step = step.unless(returns(seen, step, season, longer))
     is_before = np.arange(past.n_rows) < step.first_behind[:, None]
     moved = past.values + step.height[:, None]
     by_factor = _moved_by_factor(past, season, step)

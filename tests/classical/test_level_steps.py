@@ -136,3 +136,57 @@ def test_the_trade_of_december_begins_and_ends(end):
     forecast = model.fit(df[:n_rows]).forecast()["sales"].to_numpy()
     error = np.abs(forecast - y[n_rows : n_rows + 14]).mean()
     assert error < 1.4 * year_ago(y, n_rows, 14)
+
+
+# --- a level that is multiplied, and peaks of weeks ----------------------------------------------
+
+
+def shop_days(factor, n_new, seed=0, n_rows=246, horizon=14):
+    """Draw days of a strong week whose level was multiplied so many days before the end."""
+    rng = np.random.default_rng(seed)
+    index = pd.date_range("2023-01-02", periods=n_rows + horizon, freq="D")
+    week = np.array([0.8, 0.85, 0.9, 1, 1.3, 1.6, 0.55])[index.day_of_week]
+    y = 1000 * week * np.exp(0.1 * rng.normal(size=len(index)))
+    y[n_rows - n_new :] *= factor
+    return pd.DataFrame({"y": y}, index=index), n_rows
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0, 3.0])
+@pytest.mark.parametrize("n_new", [8, 12, 16])
+def test_a_level_that_halves_or_doubles_goes_on(factor, n_new):
+    """Differences of a strong season are unlike each other behind it; ratios are alike."""
+    errors, of_last_week = [], []
+    for seed in (0, 1, 3):
+        df, n_rows = shop_days(factor, n_new, seed)
+        model = InformerRegressor(
+            "y", seq_len=28, pred_len=14, members=["classical", "ridges"]
+        )
+        forecast = model.fit(df[:n_rows]).forecast()["y"].to_numpy()
+        errors.append(np.abs(forecast - df["y"].to_numpy()[n_rows:]).mean())
+        of_last_week.append(last_season(df, n_rows, 7))
+    assert np.mean(errors) < 1.2 * np.mean(of_last_week)
+
+
+@pytest.mark.parametrize("n_new", [8, 12, 16])
+def test_a_shop_that_has_closed_sells_nothing(n_new):
+    df, n_rows = shop_days(0.0, n_new)
+    model = InformerRegressor(
+        "y", seq_len=28, pred_len=14, members=["classical", "ridges"]
+    )
+    forecast = model.fit(df[:n_rows]).forecast()["y"].to_numpy()
+    np.testing.assert_allclose(forecast, 0, atol=1)
+
+
+@pytest.mark.parametrize("n_rows", [153, 205, 209, 261])
+@pytest.mark.parametrize("seed", [0, 1, 3])
+def test_weeks_at_the_edge_of_a_yearly_peak_are_no_step(seed, n_rows):
+    """Rows of other years that were put at their dates looked like one."""
+    rng = np.random.default_rng(seed)
+    index = pd.date_range("2019-01-06", periods=340, freq="W-SUN")
+    y = 200 + 40 * np.sin(2 * np.pi * (index.day_of_year - 100) / 365)
+    y += rng.normal(0, 10, 340)
+    y += 150 * ((index.month == 12) & (index.day <= 27))
+    df = pd.DataFrame({"y": y}, index=index)
+    model = InformerRegressor("y", seq_len=52, pred_len=13, random_state=0)
+    forecast = model.fit(df[:n_rows]).forecast()["y"].to_numpy()
+    assert np.abs(forecast - df["y"].to_numpy()[n_rows : n_rows + 13]).mean() < 25
