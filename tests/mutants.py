@@ -174,10 +174,10 @@ CAUSALITY = [
     ),
     Mutant(
         "rows put at the dates of other years are steps",
-        "classical/fit.py",
-        "Candidates._forecast_batch",
+        "classical/steps.py",
+        "without_step",
+        "past if seen is None else seen",
         "past",
-        "None",
         (
             "classical/test_level_steps.py::test_weeks_at_the_edge_of_a_yearly_peak_are_no_step",
         ),
