@@ -87,6 +87,8 @@ def _factor_of_step(values: Float64Array, first: int, season: int) -> float:
     if not is_known.any() or np.nanmin(values) < 0 or not _are_alike(seasons):
         return np.nan
     behind, before = behind[is_known], before[is_known]
+    if before.sum() <= 0:
+        return np.nan
     factor = behind.sum() / before.sum()
     added = behind.mean() - before.mean()
     error_of_factor = ((behind - factor * before) ** 2).sum()
