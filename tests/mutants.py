@@ -148,7 +148,7 @@ CAUSALITY = [
         "single days of the year have nothing of their own",
         "ridge/year.py",
         "year_effect",
-        "year + _days_effect(_DayChanges.of(day[first], means))[:, None]",
+        "year + _days_effect(_DayChanges.of(days, means))[:, None]",
         "year",
         (
             "ridge/test_year.py::test_a_month_that_begins_and_ends_at_once_is_found_to_the_day",
@@ -167,9 +167,9 @@ CAUSALITY = [
     Mutant(
         "a level that halves is no step beside a strong season",
         "classical/steps.py",
-        "find_step",
-        "np.flatnonzero(of_logs.first_behind)",
-        "np.flatnonzero(of_logs.first_behind < 0)",
+        "_find_multiplied",
+        "np.where(has_sizes, found.first_behind, 0)",
+        "np.where(has_sizes, 0, 0)",
         ("classical/test_level_steps.py::test_a_level_that_halves_or_doubles_goes_on",),
     ),
     Mutant(

@@ -148,6 +148,19 @@ def returns(past: Past, step: Step, season: int, longer: int) -> BoolArray:
         A step of each of them.
     season, longer : int
         Rows of the season, and of a longer one, 0 for none.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        False where there is no step.
+
+    Examples
+    --------
+    >>> values = np.tile([5.0, 5, 5, 5, 5, 5, 9, 9, 9, 9, 9, 9], 3)[None]
+    >>> past = Past(values, np.arange(37)[None])
+    >>> step = Step(np.array([4.0]), np.array([30]))
+    >>> returns(past, step, 1, longer=12), returns(past, step, 1, longer=0)
+    (array([ True]), array([False]))
     """
     nothing = np.zeros(len(past.values), dtype=bool)
     if not longer:
@@ -174,31 +187,56 @@ def _is_there_again(
 
 
 def find_step(past: Past, season: int) -> Step | None:
-    """Find the highest step of each window; None where windows have too few rows for any.
-
-    Where rows are never negative and none is found, one that multiplies them is looked for: behind
-    it the differences of a strong season are as unlike each other as its rows.
     """
-    step = _find_added(past, season)
-    if step is None:
+    Find the highest step of each window.
+
+    Parameters
+    ----------
+    past : Past
+        Windows.
+    season : int
+        Rows of their season, 1 for none.
+
+    Returns
+    -------
+    Step or None
+        None where windows have too few rows for any. Where no step adds something, one that
+        multiplies rows is looked for: behind it the differences of a strong season are as unlike
+        each other as its rows.
+
+    Examples
+    --------
+    >>> values = np.array([[1.0, 3, 2, 1, 3, 2, 1, 3, 2, 1, 3, 2, 11, 13, 12]])
+    >>> find_step(Past(values, np.arange(16)[None]), 3)
+    Step(height=array([10.]), first_behind=array([12]))
+    """
+    added = _find_added(past, season)
+    if added is None:
         return None
-    least = np.fmin.reduce(past.values, axis=1)
+    height, first_behind = added
+    rest = np.flatnonzero(first_behind == 0)
+    if len(rest):
+        height[rest], first_behind[rest] = _find_multiplied(past.take(rest), season)
+    return Step(height, first_behind)
+
+
+def _find_multiplied(past: Past, season: int) -> Step:
+    """Find the highest step of logarithms of windows without negative rows, at least one."""
+    values = past.values
     # Single precision makes something of zeros.
-    rounding = 1e-6 * np.fmax.reduce(np.abs(past.values), axis=1)
-    some = np.flatnonzero((least >= -rounding) & (step.first_behind == 0))
-    if not len(some):
-        return step
-    sizes = Past(np.maximum(past.values[some], 0.0), past.wall[some])
-    of_logs = _find_added(_logs_of_sizes(sizes), season)
-    assert of_logs is not None
-    for i in np.flatnonzero(of_logs.first_behind):
-        first = of_logs.first_behind[i]
-        values = sizes.values[i]
-        behind = values[first : first + season]
-        before = values[first - season : first][: len(behind)]
-        step.height[some[i]] = np.nan_to_num(np.nanmean(behind) - np.nanmean(before))
-        step.first_behind[some[i]] = first
-    return step
+    rounding = 1e-6 * np.fmax.reduce(np.abs(values), axis=1)
+    has_sizes = np.fmin.reduce(values, axis=1) >= -rounding
+    sizes = Past(np.maximum(values, 0.0), past.wall)
+    found = _find_added(_logs_of_sizes(sizes), season)
+    assert found is not None  # there are rows enough
+    first_behind = np.where(has_sizes, found.first_behind, 0)
+    height = np.zeros(len(values))
+    for i in np.flatnonzero(first_behind):
+        before, behind = np.split(values[i], first_behind[[i]])
+        behind = behind[:season]
+        before = before[-season:][: len(behind)]
+        height[i] = np.nanmean(behind) - np.nanmean(before)
+    return Step(height, first_behind)
 
 
 def _logs_of_sizes(past: Past) -> Past:
@@ -206,7 +244,7 @@ def _logs_of_sizes(past: Past) -> Past:
 
     So those of zeros are numbers, and those of small rows not far below all others.
     """
-    mean = np.nanmean(past.values, axis=1, keepdims=True)
+    mean = mean_of_known(past.values)[:, None]
     return Past(np.log(past.values + 0.1 * mean + _TINY), past.wall)
 
 

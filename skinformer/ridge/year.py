@@ -61,11 +61,22 @@ def year_effect(problem: Problem, origins: IntArray) -> Float64Array | None:
     year = product(waves, found[:-2]).reshape(cycle.n_days, cycle.n_times, -1)
     # 4. What single days have beside them.
     day, cell = np.divmod(cycle.of_row[rows], cycle.n_cells)
-    rest = y - year[day, cell % cycle.n_times]
+    days, means = _means_of_days(day, y - year[day, cell % cycle.n_times])
+    return year + _days_effect(_DayChanges.of(days, means))[:, None]
+
+
+def _means_of_days(
+    day: IntArray, values: Float64Array
+) -> tuple[IntArray, Float64Array]:
+    """Average rows, (n, n_targets), of each day in turn; return these days, and the means.
+
+    >>> _means_of_days(np.array([3, 3, 4]), np.array([[1.0], [2.0], [7.0]]))
+    (array([3, 4]), array([[1.5],
+           [7. ]]))
+    """
     first = np.flatnonzero(np.diff(day, prepend=-1))
     n_rows = np.diff(first, append=len(day))
-    means = np.add.reduceat(rest, first) / n_rows[:, None]
-    return year + _days_effect(_DayChanges.of(day[first], means))[:, None]
+    return day[first], np.add.reduceat(values, first) / n_rows[:, None]
 
 
 class _DayChanges(NamedTuple):
