@@ -42,20 +42,29 @@ def earliest_origins(
 ) -> IntArray:
     """Return the first rows of series, from begin to end, from which errors are representative.
 
-    A whole context lies before them, or half of the rows where these are few; and `fewest` rows, as
-    far as `spare` rows are left before the last origin: from less than two seasons members forecast
-    otherwise than from more.
+    A whole context lies before them, or half of the rows where these are few. Members forecast
+    otherwise from less than two seasons than from more: where it can be, two seasons lie before
+    them, else one.
+
+    fewest: rows of two seasons.
+    spare: rows left before the last origin, where two seasons are asked for; for one it is half a
+    season.
     >>> ends = np.array([900, 50])
     >>> earliest_origins(np.array([0, 0]), ends, seq_len=96, pred_len=10)
     array([96, 20])
     >>> earliest_origins(np.array([0, 0]), ends, seq_len=96, pred_len=10, fewest=24)
     array([96, 24])
+    >>> ends = np.array([24, 23])
+    >>> earliest_origins(np.array([0, 0]), ends, seq_len=96, pred_len=6, fewest=24, spare=35)
+    array([12,  8])
     """
     last = end - begin - pred_len
     half = np.maximum(last // 2, _FEWEST_BEFORE)
     context = np.minimum(seq_len, half)
-    wanted = np.minimum(fewest, last - spare)
-    return begin + np.maximum(context, wanted)
+    season = fewest // 2
+    one = np.where(last >= 1.5 * season, season, 0)
+    two = np.minimum(fewest, last - spare)
+    return begin + np.maximum.reduce([context, one, two])
 
 
 def fewest_rows(seq_len: int) -> int:

@@ -117,6 +117,19 @@ def test_short_panels_cover_what_they_are_asked_to(n, seq_len):
     assert 0.72 < np.mean(covered) < 0.92  # 80 series that share their days
 
 
+@pytest.mark.parametrize(("n", "pred_len"), [(24, 6), (30, 12)])
+def test_windows_that_have_not_seen_a_season_do_not_widen_ranges(n, pred_len):
+    """Errors of forecasts behind half a year made them twice as wide."""
+    t = np.arange(n)
+    widths = []
+    for seed in range(5):
+        noise = np.random.default_rng(seed).normal(0, 5, n)
+        y = 200 + 0.5 * t + 30 * np.sin(np.pi * t / 6) + noise
+        _, low, high = bounds(months(y), pred_len=pred_len)
+        widths.append((high - low).mean())
+    assert np.mean(widths) < 35  # noise makes 13 of it
+
+
 def sold(sizes, n=40, seed=0):
     random = np.random.default_rng(seed)
     rows = {
