@@ -884,7 +884,7 @@ BOUNDS = [
         "nights of one clock are those of another",
         "bounds/bounds.py",
         "Bounds.on_clock",
-        "replace(self, zero_phases=None, closed=None)",
+        "replace(self, zero_phases=None, closed=None, clock=clock)",
         "self",
         (
             "bounds/test_bounds.py::test_a_night_is_zero_on_the_clock_of_the_history_alone",

@@ -14,6 +14,7 @@ from skinformer.bounds.lone_sales import find_lone_sales
 from skinformer.bounds.reach import Reach, observed_range
 from skinformer.bounds.windows import SeenWindows
 from skinformer.bounds.zero_phases import ZeroPhases, standardised_zeros
+from skinformer.cleaning.closed_dates import ClosedDates
 from skinformer.cleaning.closures import Closures
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
 from skinformer.timeline.clock import Clock
@@ -39,6 +40,8 @@ class Bounds:
     zero_phases: where series were never anything else.
     closed: steps that are never observed: no forecast is fed back there.
     closed_ahead: steps that a column known ahead tells.
+    closed_dates: dates at which series are closed every year.
+    clock: whose steps are meant.
     ceilings: (n_series + 1, n_targets), what rates do not exceed, in units.
     """
 
@@ -48,6 +51,8 @@ class Bounds:
     zero_phases: ZeroPhases | None = None
     closed: Closed | None = None
     closed_ahead: ClosedAhead | None = None
+    closed_dates: ClosedDates | None = None
+    clock: Clock | None = None
     ceilings: Float64Array | None = None
 
     @classmethod
@@ -66,19 +71,21 @@ class Bounds:
             zero_phases=ZeroPhases.of(history, zero),
             closed=Closed.of(history),
             closed_ahead=ClosedAhead.of(closures, with_unseen, n_targets),
+            closed_dates=closures.dates,
+            clock=history.clock,
             ceilings=find_ceilings(history, scaler, high),
         )
 
     @classmethod
     def of_classes(cls, history: Timeline) -> Bounds:
         """Find the bounds of probabilities, which have no values: closed steps alone."""
-        return cls(closed=Closed.of(history))
+        return cls(closed=Closed.of(history), clock=history.clock)
 
     def on_clock(self, clock: Clock) -> Bounds:
         """Leave out what goes by the time where rows are on another clock than the history."""
-        if self.closed is None or self.closed.clock == clock:
+        if self.clock is None or self.clock == clock:
             return self
-        return replace(self, zero_phases=None, closed=None)
+        return replace(self, zero_phases=None, closed=None, clock=clock)
 
     def limit(self, y_pred: Float32Array, windows: SeenWindows) -> Float32Array:
         """Keep a member's forecasts of windows, (n, pred_len, n_targets, …), near what was seen."""
@@ -123,6 +130,8 @@ class Bounds:
         zero = self.zero
         if self.zero_phases is not None:
             found.append(self.zero_phases.at(series, steps))
+        if self.closed_dates is not None and self.clock is not None:
+            found.append(self.closed_dates.at(self.clock, series, steps))
         if self.closed_ahead is not None:
             found.append(self.closed_ahead.at(values, series))
             zero = self.closed_ahead.zero

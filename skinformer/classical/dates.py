@@ -20,6 +20,7 @@ from skinformer.classical.past import Past
 from skinformer.classical.profiles import moving_mean, place_means
 from skinformer.classical.windows import median_of_known
 from skinformer.timeline.arrays import AnyArray, BoolArray, Float64Array, IntArray
+from skinformer.timeline.dates import number_of_date
 
 #: Days of a step, and steps of a year.
 YEARS = {7: 52, 1: 365}
@@ -203,20 +204,6 @@ def _by_both_signs(
         np.pad(sign, ((0, 0), (week, week))), 2 * week + 1, axis=1
     )
     return np.asarray((around > 0).any(axis=2) & (around < 0).any(axis=2))
-
-
-def number_of_date(day: AnyArray) -> IntArray:
-    """Return the number of dates, from 0 as in a leap year: each has the same one in all years.
-
-    >>> number_of_date(np.array(["2023-03-01", "2024-03-01", "2024-12-31"], "datetime64[D]"))
-    array([ 60,  60, 365])
-    """
-    month = day.astype("datetime64[M]")
-    day_of_month = (day - month.astype("datetime64[D]")).astype(np.int64)
-    months = month.astype(np.int64) % 12
-    of_leap_year = np.arange("2024-01", "2025-01", dtype="datetime64[M]")
-    days_before = of_leap_year.astype("datetime64[D]") - np.datetime64("2024-01-01")
-    return days_before.astype(np.int64)[months] + day_of_month
 
 
 def _n_ahead(horizon: int, year: int) -> int:

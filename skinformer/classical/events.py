@@ -10,9 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skinformer.classical.dates import YEARS, number_of_date
+from skinformer.classical.dates import YEARS
 from skinformer.classical.past import Past
 from skinformer.timeline.arrays import BoolArray, Float64Array, IntArray
+from skinformer.timeline.dates import number_of_date
 
 
 class Events(NamedTuple):

@@ -1,4 +1,4 @@
-"""Closures: steps that are zero because a column known ahead says so, as where a shop is closed.
+"""Closures: steps that are zero because a column known ahead or the date says so, as of a shop.
 
 Such a zero says nothing of the level: it is taken as missing, so that every member forecasts what
 would have been, and whatever the column says of steps to come is forecast at zero. A step that is
@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skinformer.cleaning.closed_dates import ClosedDates
 from skinformer.timeline.arrays import AnyArray, BoolArray, IntArray
 from skinformer.timeline.clock import Clock
 from skinformer.timeline.seasons import calendar_seasons, step_days
@@ -35,9 +36,14 @@ class Closure(NamedTuple):
 
 
 class Closures(NamedTuple):
-    """All closures of a fit."""
+    """All closures of a fit.
+
+    found: those that columns tell.
+    dates: those of every year; None for none.
+    """
 
     found: tuple[Closure, ...] = ()
+    dates: ClosedDates | None = None
 
     @classmethod
     def of(cls, table: Table, n_past: int) -> Closures:
@@ -53,7 +59,7 @@ class Closures(NamedTuple):
                 if _explains_zeros(is_there, table.columns[target]):
                     weekly = _weekly_phases(table, is_there)
                     found.append(Closure(column, target, value, weekly))
-        return cls(tuple(found))
+        return cls(tuple(found), ClosedDates.of(table))
 
     def in_rows(self, table: Table) -> BoolArray | None:
         """Return where targets are zero in a closure, (n, n_targets); None for nowhere."""
@@ -67,6 +73,8 @@ class Closures(NamedTuple):
             is_weekly = weekly[series, wall % weekly.shape[1]]
             is_closed = (table.columns[column] == value) & (y == 0)
             closed[:, target] |= is_closed & ~is_weekly
+        if self.dates is not None:
+            closed |= self.dates.in_rows(table)
         return closed if closed.any() else None
 
 

@@ -10,9 +10,11 @@ from skinformer.bounds.bounds import Bounds
 from skinformer.bounds.closed_ahead import ClosedAhead
 from skinformer.bounds.lone_sales import MANY
 from skinformer.bounds.reach import MARGIN
+from skinformer.cleaning.closed_dates import ClosedDates
 from skinformer.cleaning.closures import Closures
 from skinformer.export.units import Tables
 from skinformer.timeline.arrays import AnyArray
+from skinformer.timeline.dates import DaySteps, number_of_date
 
 
 class ExportedBounds(nn.Module):
@@ -48,6 +50,32 @@ class ExportedBounds(nn.Module):
         self.closures = closures.found
         if bounds.closed_ahead is not None:
             self._keep_closures(bounds.closed_ahead, n_rows)
+        in_days = None if bounds.clock is None else DaySteps.of(bounds.clock)
+        self.has_dates = bounds.closed_dates is not None and in_days is not None
+        if bounds.closed_dates is not None and in_days is not None:
+            self._keep_dates(bounds.closed_dates, in_days, n_rows)
+
+    def _keep_dates(self, closed: ClosedDates, in_days: DaySteps, n_rows: int) -> None:
+        """Keep dates of closures, and the date of each day of four hundred years, which return."""
+        first = in_days.first_week[0]
+        days = (first + np.arange(146_097)).astype("datetime64[D]")
+        self.register_buffer("date_of_day", torch.tensor(number_of_date(days)))
+        since_first = torch.tensor(in_days.first_week) - first
+        self.register_buffer("day_of_week", since_first)
+        for name, dates in (("closed_dates", closed.dates), ("near", closed.near)):
+            by_date = np.moveaxis(dates[:n_rows], 1, 2)
+            self.register_buffer(name, torch.tensor(by_date))
+
+    def _at_dates(self, name: str, row: Any, steps: Tensor) -> Tensor:
+        """Look up dates of closures at steps of windows: (batch, length, n_targets)."""
+        day_of_week = self.get_buffer("day_of_week")
+        date_of_day = self.get_buffer("date_of_day")
+        n_steps = len(day_of_week)
+        weeks = torch.div(steps, n_steps, rounding_mode="floor")
+        day = 7 * weeks + day_of_week[steps % n_steps]
+        return _at_phases(
+            self.get_buffer(name), row, date_of_day[day % len(date_of_day)]
+        )
 
     def _keep_closures(self, ahead: ClosedAhead, n_rows: int) -> None:
         """Keep what columns known ahead tell."""
@@ -61,7 +89,7 @@ class ExportedBounds(nn.Module):
     @property
     def reads_steps(self) -> bool:
         """Whether anything goes by the time."""
-        return bool(self.n_seasons or self.closures)
+        return bool(self.n_seasons or self.closures or self.has_dates)
 
     def of_windows(self, row: Any) -> Tables:
         """Return the rows of all tables, (batch, 1, n_targets), or (1, 1, n_targets)."""
@@ -74,7 +102,11 @@ class ExportedBounds(nn.Module):
 
         rows: (batch, length, n_columns), standardised.
         """
-        if steps is None or not self.closures:
+        if steps is None:
+            return rows
+        if self.has_dates:
+            rows = self._without_dates(rows, steps, row, n_targets)
+        if not self.closures:
             return rows
         targets = list(rows[..., :n_targets].unbind(dim=-1))
         zero = self.get_buffer("zero_ahead")[row][:, None]
@@ -84,6 +116,16 @@ class ExportedBounds(nn.Module):
             is_closed = self._is_closed(i, rows, row) & (y == zero[..., closure.target])
             targets[closure.target] = y.masked_fill(is_closed & ~is_weekly, torch.nan)
         return torch.cat([torch.stack(targets, dim=-1), rows[..., n_targets:]], dim=-1)
+
+    def _without_dates(
+        self, rows: Tensor, steps: Tensor, row: Any, n_targets: int
+    ) -> Tensor:
+        """Take zeros at dates of closures, and around them, as missing."""
+        targets = rows[..., :n_targets]
+        is_zero = targets == self.get_buffer("zero")[row][:, None]
+        is_closed = self._at_dates("near", row, steps) & is_zero
+        open_targets = targets.masked_fill(is_closed, torch.nan)
+        return torch.cat([open_targets, rows[..., n_targets:]], dim=-1)
 
     def _is_closed(self, number: int, rows: Tensor, row: Any) -> Tensor:
         """Whether the column of a closure tells it, (batch, length)."""
@@ -150,6 +192,9 @@ class ExportedBounds(nn.Module):
         for i in range(self.n_seasons):
             is_dark = _at_phases(self.get_buffer(f"dark_{i}"), row, steps)
             forecast = torch.where(is_dark, tables["zero"], forecast)
+        if self.has_dates and steps is not None:
+            is_closed = self._at_dates("closed_dates", row, steps)
+            forecast = torch.where(is_closed, tables["zero"], forecast)
         if not self.closures:
             return forecast
         zero = self.get_buffer("zero_ahead")[row][:, None]

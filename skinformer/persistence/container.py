@@ -17,7 +17,7 @@ from skinformer.persistence.codec import JsonObject
 from skinformer.persistence.errors import ModelFileError
 from skinformer.timeline.arrays import AnyArray
 
-FORMAT = 17  # of what is written and read
+FORMAT = 18  # of what is written and read
 _START = b'{"__metadata__":{"digest":"'
 _DIGEST_SIZE = 32
 _AFTER = len(_START) + 2 * _DIGEST_SIZE

@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 
 from skinformer import InformerRegressor
-from skinformer.classical.dates import find_events, number_of_date
+from skinformer.classical.dates import find_events
 from skinformer.classical.past import Past
+from skinformer.timeline.dates import number_of_date
 
 
 def days_with_peaks(start, end, *, size=200, date=(12, 24), seed=0):

@@ -169,6 +169,23 @@ def test_a_closure_within_a_window_is_a_gap():
     np.testing.assert_allclose(forecast, expected, atol=1e-3)
 
 
+@pytest.mark.parametrize("freq", ["D", "12h"])
+def test_dates_at_which_it_is_closed_every_year_close_a_graph_too(freq):
+    """Ahead at zero; in a window its zeros are a gap."""
+    index = pd.date_range("2021-11-01", "2024-01-13 12:00", freq=freq)
+    noise = np.random.default_rng(0).normal(100, 5, len(index))
+    date = np.asarray(100 * index.month + index.day)
+    rows = pd.DataFrame({"y": np.where(date >= 1224, 0.0, noise)}, index)
+    n_ahead = len(rows["2023-12-21":"2024-01-03"])
+    model = fit(rows[:"2023-12-20"], seq_len=28, pred_len=n_ahead)
+    ahead = rows["2023-12-21":].index[[0, n_ahead]]
+    forecast = served(model, rows, ahead)[0]
+    expected = model.forecast()["y"]
+    assert (expected["2023-12-24":"2023-12-31"] == 0).all()
+    np.testing.assert_allclose(forecast[:n_ahead], expected, atol=1e-3)
+    assert forecast[n_ahead:].isna().all()
+
+
 @pytest.mark.parametrize("loss", ["mse", "mae"])
 def test_one_sale_is_no_level(loss):
     index = pd.date_range("2020-01-01", periods=153, freq="D")

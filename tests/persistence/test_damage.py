@@ -22,7 +22,7 @@ from skinformer.persistence.container import (
     write_content,
 )
 
-GOLDEN = Path(__file__).parent.parent / "data" / "model-17.skinformer"
+GOLDEN = Path(__file__).parent.parent / "data" / "model-18.skinformer"
 RAW = GOLDEN.read_bytes()
 
 

@@ -1,0 +1,167 @@
+"""
+Dates at which a series is closed every year: holidays of a company, the week of Christmas.
+
+Its zeros say nothing of the level, as those of other closures do. They are taken as missing, and
+steps of these dates are forecast at zero.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from skinformer.timeline.arrays import AnyArray, BoolArray, IntArray
+from skinformer.timeline.clock import Clock
+from skinformer.timeline.dates import DaySteps, number_of_date
+from skinformer.timeline.timeline import Table
+
+#: Days in a row that make a closure; fewer are a weekend, or a feast.
+_FEWEST_DAYS = 5
+#: Share of other days, those of a weekly rest left out, that are zero, at most.
+_MOST_ZERO = 0.1
+_YEAR = 366
+#: Days around a closure at which it may begin or end in another year.
+_MARGIN = 7
+#: Days of the last year that may be open at the dates of former ones: a closure moves by them.
+_MOST_OPEN = 2
+
+
+class ClosedDates(NamedTuple):
+    """
+    Dates of closures.
+
+    Attributes
+    ----------
+    dates : ndarray of shape (n_series + 1, n_targets, 366)
+        Whether each date, counted as `number_of_date` does, is one; none of series that the fit did
+        not hold, the last.
+    """
+
+    dates: BoolArray
+
+    @classmethod
+    def of(cls, table: Table) -> ClosedDates | None:
+        """Find them in the rows of a fit, sorted by series and step; None for none."""
+        in_days = DaySteps.of(table.clock)
+        if in_days is None:
+            return None
+        days = in_days.days(table.clock.wall_steps(table.steps))
+        n_series = len(table.first_row) - 1
+        dates = np.zeros((n_series + 1, table.n_targets, _YEAR), dtype=bool)
+        for j, y in enumerate(table.targets):
+            for i, (start, stop) in enumerate(pairwise(table.first_row.tolist())):
+                rows = slice(start, stop)
+                if stop > start and days[stop - 1] - days[start] >= _YEAR:
+                    dates[i, j] = _closed_dates(days[rows], y[rows])
+        return cls(dates) if dates.any() else None
+
+    def at(self, clock: Clock, series: IntArray, steps: IntArray) -> BoolArray:
+        """Return whether targets are closed at steps of series, (n, n_targets)."""
+        return _at_dates(self.dates, clock, series, steps)
+
+    @property
+    def near(self) -> BoolArray:
+        """These dates and those around them, at which closures begin and end in other years."""
+        shifts = range(-_MARGIN, _MARGIN + 1)
+        return np.logical_or.reduce(
+            [np.roll(self.dates, shift, axis=-1) for shift in shifts]
+        )
+
+    def in_rows(self, table: Table) -> BoolArray:
+        """Return where targets are zero at such a date, or around it, (n, n_targets)."""
+        series = np.minimum(table.series, len(self.dates) - 1)
+        closed = _at_dates(self.near, table.clock, series, table.steps)
+        for j, y in enumerate(table.targets):
+            closed[:, j] &= False if y is None else y == 0
+        return closed
+
+
+def _at_dates(
+    dates: BoolArray, clock: Clock, series: IntArray, steps: IntArray
+) -> BoolArray:
+    """Look up dates of series, (n_series + 1, n_targets, 366), at steps: (n, n_targets)."""
+    in_days = DaySteps.of(clock)
+    if in_days is None:
+        return np.zeros((len(steps), dates.shape[1]), dtype=bool)
+    days = in_days.days(clock.wall_steps(steps))
+    return dates[series, :, _date(days)]
+
+
+def _date(days: IntArray) -> IntArray:
+    """Return the dates of days, which are counted from 1970."""
+    return number_of_date(days.astype("datetime64[D]"))
+
+
+def _closed_dates(days: IntArray, y: AnyArray) -> BoolArray:
+    """
+    Find the dates at which one series is closed, (366,).
+
+    They lie in two closures at least. Before the last year none of them was ever open, and in the
+    last year hardly any.
+
+    days, y: (n_rows,), its days, ascending, and its values.
+    """
+    found = np.zeros(_YEAR, dtype=bool)
+    # 1. Which days are closed, and which of these lie in a closure.
+    first = days[0]
+    n_days = days[-1] - first + 1
+    n_zero = np.bincount(days - first, weights=y == 0, minlength=n_days)
+    n_sold = np.bincount(days - first, weights=np.abs(np.nan_to_num(y)) > 0)
+    is_open = n_sold > 0
+    is_closed = (n_zero > 0) & ~is_open
+    # Between two open days.
+    run = np.cumsum(is_open)
+    n_closed_of_run = np.bincount(run, weights=is_closed)
+    in_closure = is_closed & (n_closed_of_run[run] >= _FEWEST_DAYS)
+    if not in_closure.any():
+        return found
+    if _share_of_zeros(is_closed & ~in_closure, is_open) > _MOST_ZERO:
+        return found
+    # 2. Dates that were closed whenever they were seen.
+    date = _date(first + np.arange(n_days))
+    is_last_year = np.arange(n_days) >= n_days - _YEAR
+    n_closed = np.bincount(date[in_closure], minlength=_YEAR)
+    was_open = np.bincount(date[is_open & ~is_last_year], minlength=_YEAR) > 0
+    is_open_now = np.bincount(date[is_open & is_last_year], minlength=_YEAR) > 0
+    is_unseen = (n_closed == 0) & ~is_open_now  # as weekends
+    may_be_closed = (n_closed >= 2) | (n_closed == 1) & ~is_open_now | is_unseen
+    # 3. In one go, by two closures.
+    for dates in _groups(may_be_closed & ~was_open):
+        seen = np.flatnonzero(n_closed[dates])
+        if not len(seen):
+            continue
+        dates = dates[seen[0] : seen[-1] + 1]
+        closures = np.unique(run[in_closure & np.isin(date, dates)])
+        n_open_now = np.count_nonzero(is_open_now[dates])
+        found[dates] = len(closures) >= 2 and n_open_now <= _MOST_OPEN
+    return found
+
+
+def _share_of_zeros(is_closed: BoolArray, is_open: BoolArray) -> float:
+    """Return the share of days, (n_days,), that are closed, those of a weekly rest left out.
+
+    It is 1 where most days are closed on every day of the week: sales are rare.
+    """
+    weekday = np.arange(len(is_closed)) % 7
+    n_closed = np.bincount(weekday[is_closed], minlength=7)
+    n_open = np.bincount(weekday[is_open], minlength=7)
+    is_working = n_closed < n_open
+    n_closed, n_open = n_closed[is_working].sum(), n_open[is_working].sum()
+    return float(n_closed / (n_closed + n_open)) if n_open else 1.0
+
+
+def _groups(flags: BoolArray) -> list[IntArray]:
+    """List the places of flags that lie side by side; the last place is beside the first.
+
+    >>> [group.tolist() for group in _groups(np.array([True, False, True, True]))]
+    [[2, 3, 0]]
+    """
+    if flags.all():
+        return [np.arange(len(flags))]
+    first = int(np.argmin(flags))
+    places = (first + np.arange(len(flags))) % len(flags)
+    marked = places[flags[places]]
+    breaks = np.flatnonzero(np.diff((marked - first) % len(flags)) > 1) + 1
+    return [group for group in np.split(marked, breaks) if len(group)]
