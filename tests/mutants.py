@@ -451,7 +451,7 @@ JUDGING = [
     Mutant(
         "rows after the fit say how large errors beyond pred_len are",
         "intervals/calibration.py",
-        "Calibration.log_sizes_beyond",
+        "Calibration.with_steps_beyond",
         "self._as_fitted(forecaster)",
         "forecaster",
         (
@@ -897,6 +897,54 @@ BOUNDS = [
         "found.append(self.closed_ahead.at(values, series))",
         "found.append(self.closed_ahead.at(values, series) & False)",
         ("bounds/test_bounds.py::test_a_column_known_ahead_tells_what_is_closed",),
+    ),
+    Mutant(
+        "dates that are closed every year are forecast open",
+        "bounds/bounds.py",
+        "Bounds.zeros",
+        "found.append(self.closed_dates.at(self.clock, series, steps))",
+        "found.append(self.closed_dates.at(self.clock, series, steps) & False)",
+        (
+            "export/test_bounds.py::test_dates_at_which_it_is_closed_every_year_close_a_graph_too",
+        ),
+    ),
+    Mutant(
+        "zeros of a closure of every year are rows as others are",
+        "cleaning/closures.py",
+        "Closures.in_rows",
+        "self.dates.in_rows(table)",
+        "False",
+        ("cleaning/test_closed_dates.py::test_rows_after_the_fit_may_be_closed",),
+    ),
+    Mutant(
+        "a closure that was open this year is one",
+        "cleaning/closed_dates.py",
+        "_closed_dates",
+        "n_open_now <= _MOST_OPEN",
+        "n_open_now >= 0",
+        (
+            "cleaning/test_closed_dates.py::test_a_year_that_was_open_says_that_it_is_no_rule",
+        ),
+    ),
+    Mutant(
+        "zeros of a closure of every year are none in a graph",
+        "export/bounds.py",
+        "ExportedBounds.without_closures",
+        "self._without_dates(rows, steps, row, n_targets)",
+        "rows",
+        (
+            "export/test_bounds.py::test_dates_at_which_it_is_closed_every_year_close_a_graph_too",
+        ),
+    ),
+    Mutant(
+        "windows that have not seen a season count as those that have",
+        "intervals/runs.py",
+        "earliest_origins",
+        "np.maximum.reduce([context, one, two])",
+        "np.maximum(context, two)",
+        (
+            "intervals/test_short_series.py::test_windows_that_have_not_seen_a_season_do_not_widen_ranges",
+        ),
     ),
     Mutant(
         "what is always zero has the quantiles of recent rows",

@@ -17,9 +17,9 @@ from skinformer.timeline.clock import Clock
 from skinformer.timeline.dates import DaySteps, number_of_date
 from skinformer.timeline.timeline import Table
 
-#: Days in a row that make a closure; fewer are a weekend, or a feast.
+#: Working days in a row that make a closure; fewer are a feast.
 _FEWEST_DAYS = 5
-#: Share of other days, those of a weekly rest left out, that are zero, at most.
+#: Share of other working days that are zero, at most.
 _MOST_ZERO = 0.1
 _YEAR = 366
 #: Days around a closure at which it may begin or end in another year.
@@ -111,13 +111,15 @@ def _closed_dates(days: IntArray, y: AnyArray) -> BoolArray:
     n_sold = np.bincount(days - first, weights=np.abs(np.nan_to_num(y)) > 0)
     is_open = n_sold > 0
     is_closed = (n_zero > 0) & ~is_open
+    working = _on_working_days(is_open)
     # Between two open days.
     run = np.cumsum(is_open)
-    n_closed_of_run = np.bincount(run, weights=is_closed)
-    in_closure = is_closed & (n_closed_of_run[run] >= _FEWEST_DAYS)
-    if not in_closure.any():
-        return found
-    if _share_of_zeros(is_closed & ~in_closure, is_open) > _MOST_ZERO:
+    n_lost = np.bincount(run, weights=is_closed & working)
+    in_closure = is_closed & (n_lost[run] >= _FEWEST_DAYS)
+    n_zero_elsewhere = np.count_nonzero(is_closed & working & ~in_closure)
+    n_sold_on = np.count_nonzero(is_open & working)
+    is_rarely_sold = n_zero_elsewhere > _MOST_ZERO * (n_zero_elsewhere + n_sold_on)
+    if is_rarely_sold or not in_closure.any():
         return found
     # 2. Dates that were closed whenever they were seen.
     date = _date(first + np.arange(n_days))
@@ -139,17 +141,15 @@ def _closed_dates(days: IntArray, y: AnyArray) -> BoolArray:
     return found
 
 
-def _share_of_zeros(is_closed: BoolArray, is_open: BoolArray) -> float:
-    """Return the share of days, (n_days,), that are closed, those of a weekly rest left out.
+def _on_working_days(is_open: BoolArray) -> BoolArray:
+    """Return which days, (n_days,), lie on weekdays that are open half as often as any other.
 
-    It is 1 where most days are closed on every day of the week: sales are rare.
+    >>> _on_working_days(np.tile([True, True, False, True, True, False, False], 2))[:7]
+    array([ True,  True, False,  True,  True, False, False])
     """
-    weekday = np.arange(len(is_closed)) % 7
-    n_closed = np.bincount(weekday[is_closed], minlength=7)
-    n_open = np.bincount(weekday[is_open], minlength=7)
-    is_working = n_closed < n_open
-    n_closed, n_open = n_closed[is_working].sum(), n_open[is_working].sum()
-    return float(n_closed / (n_closed + n_open)) if n_open else 1.0
+    weekday = np.arange(len(is_open)) % 7
+    n_open = np.bincount(weekday, weights=is_open, minlength=7)
+    return np.asarray(n_open >= 0.5 * n_open.max())[weekday]
 
 
 def _groups(flags: BoolArray) -> list[IntArray]:

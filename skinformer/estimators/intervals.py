@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -315,8 +314,8 @@ class IntervalsMixin(RequestMixin):
         found = check_ranges(self.intervals_, fewest_rows(self.sizes_.seq_len))
         if found.far is None:
             with limited(self.n_jobs):
-                far = self.calibration_.log_sizes_beyond(self._forecaster, found)
-            found = self._intervals_ = replace(found, far=far)
+                found = self.calibration_.with_steps_beyond(self._forecaster, found)
+            self._intervals_ = found
         return found
 
 

@@ -87,15 +87,22 @@ class Calibration:
             return calibrate(forecaster, None, split=self.split)
         return calibrate(forecaster, self.proved or self._prove_alone(forecaster))
 
-    def log_sizes_beyond(
+    def with_steps_beyond(
         self, forecaster: StepForecaster, found: Intervals
-    ) -> Float64Array:
-        """Estimate sizes of errors of steps after `pred_len`, (n_far, n_targets), in logarithms.
+    ) -> Intervals:
+        """Add the sizes of errors of steps after `pred_len`, and how they grow from there.
 
         Cost: forecasts of some 100 windows that are four times as long as others.
         """
         split = self.split if self.alone else None
-        return _log_sizes_beyond(self._as_fitted(forecaster), found, split)
+        far = _log_sizes_beyond(self._as_fitted(forecaster), found, split)
+        growth = found.growth
+        if len(far):
+            known = np.concatenate([found.spread.typical, far])
+            # Up to that of a line whose slope is not known.
+            beyond = _growth_exponent(known, most=1.0)
+            growth = np.maximum(found.growth, beyond)
+        return replace(found, far=far, growth=growth)
 
     def _as_fitted(self, forecaster: StepForecaster) -> StepForecaster:
         """Take off the rows that `update` has brought since the fit."""
@@ -152,7 +159,7 @@ def calibrate(
         residuals=residuals,
         quiet=known.volatility_floor,
         far=None,
-        growth=_growth_exponent(spread.typical),
+        growth=_growth_exponent(spread.typical, most=0.5),
         optimism=optimism,
         distance=distance,
         fitted_until=forecaster.history.end_step,
@@ -355,7 +362,7 @@ def _seasons(timeline: Timeline) -> tuple[int, ...]:
 def _log_sizes_beyond(
     forecaster: StepForecaster, found: Intervals, split: IntArray | None
 ) -> Float64Array:
-    """Estimate them from windows forecast that far, see `Calibration.log_sizes_beyond`."""
+    """Estimate sizes of errors of steps after `pred_len`, (n_far, n_targets), in logarithms."""
     pred_len = forecaster.sizes.pred_len
     typical = found.spread.typical
     origins, horizon = choose_far_windows(forecaster, found.distance, split)
@@ -415,13 +422,15 @@ def _windows_before(
     return np.where(is_there[:, None], earlier, -1)
 
 
-def _growth_exponent(typical: Float64Array) -> Float64Array:
-    """Estimate the power of the step by which sizes grew over the later steps."""
-    most = 0.5  # that of a random walk
-    pred_len, n_targets = typical.shape
-    first = pred_len // 4
-    if pred_len - first < 3:
+def _growth_exponent(typical: Float64Array, most: float) -> Float64Array:
+    """Estimate the power of the step by which sizes grew over the later steps.
+
+    most: that of a random walk, 0.5, where steps are few.
+    """
+    n_steps, n_targets = typical.shape
+    first = n_steps // 4
+    if n_steps - first < 3:
         return np.full(n_targets, most / 2)
-    log_step = np.log(np.arange(first + 1.0, pred_len + 1))
+    log_step = np.log(np.arange(first + 1.0, n_steps + 1))
     slope, _ = np.polyfit(log_step, typical[first:], 1)
     return np.clip(slope, 0.0, most)

@@ -98,6 +98,13 @@ def test_a_closure_that_has_begun_as_last_year_goes_on_as_it_did():
     assert found(sold("2022-06-01", "2023-08-08", AUGUST)) == [AUGUST]
 
 
+@pytest.mark.parametrize("n_open", [1, 2, 5])
+def test_a_weekly_rest_is_no_closure(n_open):
+    rows = sold("2021-06-01", "2023-07-20", set())
+    rows.loc[np.asarray(rows.index.day_of_week) >= n_open] = 0.0
+    assert found(rows) == [set()]
+
+
 def test_weeks_have_no_dates():
     rows = sold("2020-06-01", "2023-07-20", set(), freq="W-SUN")
     rows.loc[np.asarray(rows.index.month) == 8] = 0.0

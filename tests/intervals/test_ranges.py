@@ -671,6 +671,19 @@ def test_windows_before_are_the_last_of_their_series_and_its_run():
     assert before == [[30, 20, 10], [25, 15], [25, 15], [], [], [150], [30, 20, 10]]
 
 
+@pytest.mark.slow
+def test_errors_of_slopes_that_wander_grow_faster_than_a_walks():
+    """Beyond the windows that were looked at, ranges were as wide as a walk's at most."""
+    random = np.random.default_rng(0)
+    slope = 0.1 + np.cumsum(random.normal(0, 0.01, 700))
+    y = np.cumsum(slope + random.normal(0, 0.5, 700))
+    rows = pd.DataFrame({"y": y}, pd.date_range("2024-01-01", periods=700, freq="D"))
+    model = InformerRegressor(pred_len=14, members=["ridges"], random_state=0).fit(rows)
+    found = model.forecast(horizon=112, coverage=0.8)
+    width = (found["y_0.9"] - found["y_0.1"]).to_numpy()
+    assert width[111] / width[55] > 1.45  # of the root of two
+
+
 def test_steps_beyond_one_forecast_are_looked_at_when_one_is_asked_for(
     small, rows, tmp_path, monkeypatch
 ):
