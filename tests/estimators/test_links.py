@@ -863,11 +863,11 @@ def test_after_a_fit_no_parameter_changes_a_forecast():
 
     def results():
         return [
-            model.predict(FRAME[:220]),
+            model.predict(FRAME[190:220]),
             model.forecast().to_numpy(),
-            model.score(FRAME[:220]),
+            model.score(FRAME[190:220]),
             len(model.make_future_frame()),
-            backtest(model, FRAME[200:220])["forecast"].to_numpy(),
+            backtest(model, FRAME[200:212])["forecast"].to_numpy(),
         ]
 
     before = results()

@@ -18,10 +18,13 @@ QUICK = settings(
 
 
 @pytest.mark.slow
-@settings(QUICK, max_examples=10)
-@given(runs=st.sets(st.integers(0, 75), max_size=50))
+@settings(QUICK, max_examples=15)
+@given(
+    mode=st.sampled_from(["frame", "both", "features"]),
+    runs=st.sets(st.integers(0, 75), max_size=50),
+)
 def test_any_pattern_of_missing_targets_gives_finite_forecasts(
-    modes, mode, frame, runs
+    modes, frame, mode, runs
 ):
     """Real series have gaps anywhere, also at both ends."""
     df = frame(76)
