@@ -3,6 +3,7 @@
 import copy
 import pickle
 import re
+from functools import cache
 
 import numpy as np
 import pandas as pd
@@ -55,19 +56,22 @@ def forecast_of(rows, early_stopping):
     )
 
 
-@pytest.fixture(scope="module", params=["auto", True])
-def unspoilt(request):
-    """Give the way to stop, and what is forecast of a panel without garbage."""
-    return request.param, forecast_of(panel(150), request.param)
+@pytest.fixture(scope="module")
+def unspoilt():
+    """Give the function that tells what is forecast of a panel without garbage."""
+    return cache(lambda early_stopping: forecast_of(panel(150), early_stopping))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["last", "middle", "twenty"])
+@pytest.mark.parametrize(
+    ("early_stopping", "kind"),
+    [("auto", "last"), ("auto", "middle"), ("auto", "twenty"), (True, "last")],
+)
 def test_garbage_in_one_series_changes_the_others_by_less_than_a_percent(
-    kind, unspoilt
+    early_stopping, kind, unspoilt
 ):
     """It moved them by thousands of times their size: ridges are fitted to squares."""
-    early_stopping, one = unspoilt
+    one = unspoilt(early_stopping)
     other = forecast_of(spoilt(panel(150), kind), early_stopping)
     for name in [f"s{i}" for i in range(5)]:
         error = np.abs(other[name] - one[name]).mean()
@@ -78,7 +82,7 @@ def test_garbage_in_one_series_changes_the_others_by_less_than_a_percent(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["last", "middle"])
-@pytest.mark.parametrize("n", [100, 200, 1000])
+@pytest.mark.parametrize("n", [100, 1000])
 def test_a_table_is_forecast_as_if_the_value_were_missing(kind, n):
     """A forecast of ten billion is no answer to a typing error."""
     truth = days(n + 6, 0)["y"].to_numpy()[n:]

@@ -240,7 +240,6 @@ TOOLS = [
     cross_val_scores,
     cross_val_scores_by_a_named_scorer,
     cross_validate_all,
-    two_processes,
     a_validation_curve,
     a_transformed_target,
     a_vote,

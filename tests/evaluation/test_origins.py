@@ -108,6 +108,11 @@ def test_intervals_of_a_backtest_cover(df, fitted):
     assert reached == pytest.approx(0.8, abs=0.12)
 
 
+@pytest.fixture(scope="module")
+def fitted_to_load(df):
+    return informer(pred_len=12).fit(df[["load"]][:TRAIN])
+
+
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:there are no rows for:UserWarning")
 @pytest.mark.filterwarnings("ignore:.* is taken as missing:UserWarning")
@@ -120,9 +125,11 @@ def test_intervals_of_a_backtest_cover(df, fitted):
     ],
     ids=["a row is missing", "rows begin later", "the floor ends"],
 )
-def test_rows_that_update_could_not_take_alike_go_the_slow_way(df, change, monkeypatch):
+def test_rows_that_update_could_not_take_alike_go_the_slow_way(
+    df, fitted_to_load, change, monkeypatch
+):
     """The results are those of forecast(X) at each origin, as ever."""
-    model = informer(pred_len=12).fit(df[["load"]][:TRAIN])
+    model = fitted_to_load
     later = change(df[["load"]][TRAIN : TRAIN + 60])
     seen = []
     module = sys.modules["skinformer.evaluation.backtest"]
@@ -293,11 +300,12 @@ def test_many_origins_are_forecast_together(df, fitted, count_calls):
 @pytest.mark.slow
 def test_refits_equal_fits_by_hand(df):
     """Each origin's model saw the rows before it, and no others."""
-    model = informer(known_future=["price"])
+    options = {"known_future": ["price"], "members": ["ridges"]}
+    model = informer(**options)
     table = backtest(model, df, start=df.index[260], refit=True, step=20)
     assert table["origin"].nunique() == 2
     for origin, rows in table.groupby("origin"):
-        fit = informer(known_future=["price"]).fit(df[df.index < origin])
+        fit = informer(**options).fit(df[df.index < origin])
         ahead = df.loc[rows["time"]].assign(load=np.nan, temp=np.nan)
         np.testing.assert_array_equal(rows["forecast"], fit.forecast(ahead)["load"])
 

@@ -357,10 +357,10 @@ def test_it_is_stored_updated_and_cloned(model, rows):
 def test_a_search_goes_over_lists(fan, rows):
     """A list in a grid is a value, not values."""
     search = GridSearchCV(
-        fan(),
+        fan(members=["ridges", "network"]),
         {"loss": [[0.1, 0.9], LEVELS, "mse"]},
         scoring=ForecastScorer("neg_pinball", levels=[0.1, 0.9]),
-        cv=TimeSeriesSplit(2, test_size=48),
+        cv=TimeSeriesSplit(2, test_size=24),
         error_score="raise",
     )
     search.fit(rows[:500], rows["load"][:500])
