@@ -135,7 +135,7 @@ def test_ci_runs_what_stands_beside_by_the_readme_command_too():
     assert f'beside_command="${{beside_command/\\[test\\]/{extras}}}"' in CI_RUN
     assert 'bash -euo pipefail -c "${beside_command% && *}"' in CI_RUN
     assert (
-        'bash -euo pipefail -c "${beside_command##* && } tests/beside tests/site"'
+        'bash -euo pipefail -c "${beside_command##* && } --dist loadfile tests/beside tests/site"'
         in CI_RUN
     )
     assert "'.[test]'" in readme_command("test")

@@ -362,7 +362,9 @@ def test_what_has_begun_is_done_beside_what_follows():
 
 
 @pytest.mark.slow
-def test_final_trees_are_fitted_beside_the_network_and_are_the_same(monkeypatch):
+def test_final_trees_are_fitted_beside_the_network_and_are_the_same(
+    few_trees, monkeypatch
+):
     """What is known by then is not waited for; a regressor of the user's stays in its thread."""
     rng = np.random.default_rng(0)
     hours = pd.date_range("2024-01-01", periods=1500, freq="h")

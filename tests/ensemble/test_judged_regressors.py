@@ -34,7 +34,9 @@ SIZES = {"seq_len": 24, "d_model": 8, "n_heads": 2, "max_iter": 1, "max_windows"
     ],
     ids=["thirteen", "six", "drivers", "own"],
 )
-def test_trees_are_judged_by_few_forecasts_too(monkeypatch, pred_len, options):
+def test_trees_are_judged_by_few_forecasts_too(
+    few_trees, monkeypatch, pred_len, options
+):
     """They get a part of the best share."""
     requested, fit = [], tabular.fit_tabular
     monkeypatch.setattr(

@@ -123,7 +123,7 @@ def test_several_targets_and_a_pipeline_equal_predict(frame):
     """Units and the order of targets survive a scaler before the Informer."""
     targets = ["load", "temp"]
     scaler = StandardScaler().set_output(transform="pandas")
-    model = make_pipeline(scaler, informer(target=targets))
+    model = make_pipeline(scaler, informer(target=targets, members=["ridges"]))
     model.fit(frame[:TRAIN], frame[targets][:TRAIN])
     table = backtest(model, frame[TRAIN:], frame[targets][TRAIN:])
     wide = table.pivot_table("forecast", index="time", columns="target")[targets]
@@ -472,10 +472,11 @@ def test_names_may_be_tuples(frame):
     wide = frame.set_axis(
         pd.MultiIndex.from_tuples([("w", "temp"), ("w", "load")]), axis=1
     )
-    model = informer(target=[("w", "load")]).fit(wide[:TRAIN])
+    ridges = {"members": ["ridges"]}
+    model = informer(target=[("w", "load")], **ridges).fit(wide[:TRAIN])
     table = backtest(model, wide[TRAIN:])
     assert set(table["target"]) == {("w", "load")}
-    expected = backtest(informer().fit(frame[:TRAIN]), frame[TRAIN:])
+    expected = backtest(informer(**ridges).fit(frame[:TRAIN]), frame[TRAIN:])
     np.testing.assert_allclose(table["forecast"], expected["forecast"], rtol=1e-6)
 
 
@@ -505,7 +506,8 @@ def test_a_series_is_a_frame_of_one_column(frame, named):
 @pytest.fixture(scope="module")
 def of_numbers(frame):
     values = frame.to_numpy()
-    return backtest(informer(target=None).fit(values[:TRAIN]), values[TRAIN:])
+    model = informer(target=None, members=["ridges"])
+    return backtest(model.fit(values[:TRAIN]), values[TRAIN:])
 
 
 @pytest.mark.slow
@@ -520,7 +522,7 @@ def test_rows_without_an_index_follow_the_training_rows(frame, of_numbers, kind)
         "polars": lambda rows: pl.DataFrame(rows, schema=["temp", "load"]),
         "read-only": lambda rows: np.broadcast_to(rows, rows.shape),
     }[kind]
-    model = informer(target=None).fit(make(values[:TRAIN]))
+    model = informer(target=None, members=["ridges"]).fit(make(values[:TRAIN]))
     table = backtest(model, make(values[TRAIN:]))
     assert list(table["time"]) == list(range(TRAIN, ROWS))
     expected = of_numbers["forecast"]
@@ -585,7 +587,7 @@ def test_a_search_or_a_nested_pipeline_forecasts_from_the_origin(frame, fitted):
     nested = make_pipeline("passthrough", make_pipeline("passthrough", fitted))
     pd.testing.assert_frame_equal(backtest(nested, frame[TRAIN:]), expected)
     search = GridSearchCV(
-        informer(),
+        informer(members=["network"]),
         {"network__attention__factor": [5.0]},
         cv=TimeSeriesSplit(2, test_size=20),
     )

@@ -178,11 +178,12 @@ def test_scorers_serve_cross_validation_and_searches(frame):
     runs.loc[runs.index[-3:], "load"] = np.nan
     scoring = {name: ForecastScorer(name) for name in ("neg_mase", "neg_wape")}
     cv = TimeSeriesSplit(2, test_size=12)
-    result = cross_validate(informer(), runs, runs["load"], cv=cv, scoring=scoring)
+    model = informer(members=["ridges"])
+    result = cross_validate(model, runs, runs["load"], cv=cv, scoring=scoring)
     assert np.isfinite(result["test_neg_mase"]).all()
     grid = {"seq_len": [12, 24]}
     scorer = ForecastScorer("neg_rmsse")
-    search = GridSearchCV(informer(), grid, cv=cv, scoring=scorer, refit=False)
+    search = GridSearchCV(model, grid, cv=cv, scoring=scorer, refit=False)
     search.fit(runs, runs["load"])
     assert search.best_score_ == search.cv_results_["mean_test_score"].max()
     assert pickle.loads(pickle.dumps(scoring["neg_mase"])) == scoring["neg_mase"]

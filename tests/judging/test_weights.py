@@ -187,6 +187,11 @@ def panel():
     return pd.concat(parts, names=["shop", "month"])
 
 
+@pytest.fixture(scope="module")
+def fitted(panel):
+    return InformerRegressor("y", **with_parts(**P)).fit(panel)
+
+
 def alone(model, name):
     """Forecast by one member, for all series."""
     others = [other for other in model.ensemble_.members if other != name]
@@ -251,11 +256,10 @@ def test_nobody_is_judged_on_rows_that_it_was_fitted_to(panel, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_series_that_was_not_fitted_has_the_panels_shares(panel):
+def test_a_series_that_was_not_fitted_has_the_panels_shares(fitted):
     """And a scale of its own for classical forecasters."""
-    model = InformerRegressor("y", **with_parts(**P)).fit(panel)
     new = pd.concat({9: months(60, 9, 1e3)}, names=["shop", "month"])
-    forecast = model.forecast(new)["y"]
+    forecast = fitted.forecast(new)["y"]
     assert forecast.between(500, 1500).all()
 
 
@@ -319,11 +323,10 @@ def test_ridges_of_few_windows_count_less_from_the_start():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 3, 8, 15, 23])
-def test_a_new_series_shorter_than_a_window_is_forecast_from_what_it_has(panel, n):
+def test_a_new_series_shorter_than_a_window_is_forecast_from_what_it_has(fitted, n):
     """Ridges and network would see training means in front of it: levels of other series."""
-    model = InformerRegressor("y", **with_parts(**P)).fit(panel)
     new = pd.concat({9: months(n, 9, 6.0)}, names=["shop", "month"])
-    assert model.forecast(new)["y"].between(3, 9).all()
+    assert fitted.forecast(new)["y"].between(3, 9).all()
 
 
 def test_trees_of_a_short_table_get_a_part_of_their_weight(panel, monkeypatch):

@@ -152,7 +152,7 @@ CLASSES = {
 }
 
 
-def class_frame(labels, n=1700):
+def class_frame(labels, n):
     t, rng = np.arange(n), np.random.default_rng(0)
     level = np.sin(t / 4) + rng.normal(size=n) / 3
     state = labels[np.digitize(level, [-0.4, 0.4])]
@@ -165,7 +165,7 @@ def class_frame(labels, n=1700):
 def test_a_loaded_classifier_says_the_same_bit_for_bit(case, tmp_path):
     """Labels of any type, probabilities, trees, and updates."""
     labels, parameters = CLASSES[case]
-    df = class_frame(labels)
+    df = class_frame(labels, 1700 if case == "texts" else 600)
     if case == "objects":
         df["state"] = df["state"].astype(
             pd.CategoricalDtype(["low", "mid", "high"], ordered=True)
