@@ -5,7 +5,6 @@ import importlib.util
 import inspect
 import json
 import math
-import pickle
 import re
 from collections import Counter
 from pathlib import Path
@@ -27,7 +26,6 @@ from skinformer import (
     serving,
 )
 from skinformer.ensemble.head import PointHead
-from skinformer.estimators.base import BaseInformer
 from skinformer.estimators.settings import read_settings
 from skinformer.judging.plan import plan_members
 from skinformer.timeline.clock import RowClock, clock_for
@@ -59,33 +57,10 @@ def draw_without_a_screen():
     pyplot.close("all")
 
 
-@pytest.fixture
-def fit_once(monkeypatch):
-    """Fit no estimator twice to the same rows: the second time, what the first gave is copied."""
-    fit, fitted = BaseInformer.fit, {}
-
-    def fit_or_copy(self, *args, **kwargs):
-        try:
-            asked = pickle.dumps([self, args, kwargs])
-        except (AttributeError, pickle.PicklingError):  # functions of the page
-            return fit(self, *args, **kwargs)
-        if asked in fitted and not self.verbose:
-            vars(self).update(vars(pickle.loads(fitted[asked])))
-            return self
-        fit(self, *args, **kwargs)
-        fitted[asked] = pickle.dumps(self)
-        return self
-
-    # Warnings name the first line outside of the library: this one counts as inside.
-    inside = inspect.unwrap(fit).__code__.co_filename
-    fit_or_copy.__code__ = fit_or_copy.__code__.replace(co_filename=inside)
-    monkeypatch.setattr(BaseInformer, "fit", fit_or_copy)
-
-
 @pytest.mark.slow
 @pytest.mark.no_cover
 @pytest.mark.parametrize("name", [name for name, blocks in CODE.items() if blocks])
-def test_code_runs_as_printed(name, tmp_path, monkeypatch, fit_once):
+def test_code_runs_as_printed(name, tmp_path, monkeypatch):
     """The blocks of a page share one namespace, top to bottom, and print what the page shows."""
     monkeypatch.chdir(tmp_path)
     outputs = script_of("outputs")
