@@ -64,10 +64,11 @@ class ClosedDates(NamedTuple):
     @property
     def near(self) -> BoolArray:
         """These dates and those around them, at which closures begin and end in other years."""
-        shifts = range(-_MARGIN, _MARGIN + 1)
-        return np.logical_or.reduce(
-            [np.roll(self.dates, shift, axis=-1) for shift in shifts]
-        )
+        near = self.dates.copy()
+        for shift in range(1, _MARGIN + 1):
+            near |= np.roll(self.dates, shift, axis=-1)
+            near |= np.roll(self.dates, -shift, axis=-1)
+        return near
 
     def in_rows(self, table: Table) -> BoolArray:
         """Return where targets are zero at such a date, or around it, (n, n_targets)."""
