@@ -20,9 +20,6 @@ from skinformer.timeline.seasons import calendar_seasons
 from skinformer.timeline.timeline import Timeline
 from skinformer.validation.parameters import warn_of_one_series
 
-#: Past steps that a decoder beside ridges sees again, at most: more cost time, and gain nothing.
-_MOST_GUIDING = 48
-
 
 class ModelSizes(NamedTuple):
     """What the data, not the user, decides about the module; no series: no embedding of them.
@@ -156,12 +153,9 @@ def build_module(
     It is in training mode, on the CPU; dropout and key sampling have the same seed.
     """
     label_len = settings.label_len
-    if label_len is None:
-        label_len = sizes.seq_len // 2
-        if RIDGES in settings.members:
-            label_len = min(label_len, _MOST_GUIDING)
-        # Whole patches, so that none has to be filled up.
-        label_len -= label_len % sizes.decoder_patch_len
+    if label_len is None:  # whole patches, so that none has to be filled up
+        half = sizes.seq_len // 2
+        label_len = half - half % sizes.decoder_patch_len
     standalone = _is_standalone(settings)
     # Targets forecast one by one: so many times the windows of a step are in memory.
     n_most_apart = 16

@@ -292,7 +292,7 @@ class Network(Part):
         Inner width of the feed-forward blocks. None is four times `d_model`.
     label_len : int or None, default=None
         Number of past steps that the decoder sees again before the steps to forecast, from 0 to
-        `seq_len`. None is half of `seq_len`, at most 48 beside ridges, rounded to whole patches.
+        `seq_len`. None is half of `seq_len`, rounded to whole patches.
     patch_len : int or None, default=None
         Number of neighbouring steps that make one token. If there are future covariates, this holds
         for the encoder only. None is ``seq_len // 24``, at least 1 and at most 12; 1 is the
