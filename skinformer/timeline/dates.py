@@ -49,11 +49,15 @@ class DaySteps(NamedTuple):
 
     @classmethod
     def of(cls, clock: Clock) -> DaySteps | None:
-        """Find it for a clock; None where a week has fewer than five steps, or no whole number."""
+        """Find it for a clock.
+
+        None where a week has fewer than five steps, no whole number of them, or seconds.
+        """
         if not clock.dated:
             return None
         n_steps = round(7 / step_days(clock))
-        if n_steps < 5 or abs(n_steps * step_days(clock) - 7) > 1e-9:
+        is_whole = abs(n_steps * step_days(clock) - 7) < 1e-9
+        if not is_whole or not 5 <= n_steps <= 7 * 24 * 60:
             return None
         steps = np.arange(n_steps)
         if isinstance(clock, OpenClock) or n_steps % 7:
