@@ -8,7 +8,7 @@ import numpy as np
 
 from skinformer.bounds.ceilings import find_ceilings
 from skinformer.bounds.closed import Closed
-from skinformer.bounds.closed_ahead import ClosedAhead
+from skinformer.bounds.closed_ahead import ClosedAhead, zero_of_series
 from skinformer.bounds.limits import Limits
 from skinformer.bounds.lone_sales import find_lone_sales
 from skinformer.bounds.reach import Reach, observed_range
@@ -41,6 +41,7 @@ class Bounds:
     closed: steps that are never observed: no forecast is fed back there.
     closed_ahead: steps that a column known ahead tells.
     closed_dates: dates at which series are closed every year.
+    closed_zero: (n_series + 1, n_targets), what zero is in a closure.
     clock: whose steps are meant.
     ceilings: (n_series + 1, n_targets), what rates do not exceed, in units.
     """
@@ -52,6 +53,7 @@ class Bounds:
     closed: Closed | None = None
     closed_ahead: ClosedAhead | None = None
     closed_dates: ClosedDates | None = None
+    closed_zero: Float32Array | None = None
     clock: Clock | None = None
     ceilings: Float64Array | None = None
 
@@ -64,6 +66,9 @@ class Bounds:
         limits = Limits.of(with_unseen)
         low, high = observed_range(history, n_targets)
         zero = standardised_zeros(scaler, history.n_series, n_targets)
+        closed_zero = None
+        if closures.found or closures.dates is not None:
+            closed_zero = zero_of_series(with_unseen, n_targets)
         return cls(
             reach=Reach.of(low, high, limits),
             limits=limits,
@@ -72,6 +77,7 @@ class Bounds:
             closed=Closed.of(history),
             closed_ahead=ClosedAhead.of(closures, with_unseen, n_targets),
             closed_dates=closures.dates,
+            closed_zero=closed_zero,
             clock=history.clock,
             ceilings=find_ceilings(history, scaler, high),
         )
@@ -134,7 +140,8 @@ class Bounds:
             found.append(self.closed_dates.at(self.clock, series, steps))
         if self.closed_ahead is not None:
             found.append(self.closed_ahead.at(values, series))
-            zero = self.closed_ahead.zero
+        if self.closed_zero is not None:
+            zero = self.closed_zero
         if not found or zero is None:
             return None
         return np.logical_or.reduce(found), zero[series]

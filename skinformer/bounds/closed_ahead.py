@@ -16,13 +16,12 @@ class ClosedAhead(NamedTuple):
 
     column, target: (n_closures,), their places among columns and targets.
     value: (n_closures, n_series + 1), that of the column which tells a closure.
-    zero: (n_series + 1, n_targets), what zero is; the last row is for series that are new.
     """
 
     column: IntArray
     target: IntArray
     value: Float32Array
-    zero: Float32Array
+    n_targets: int
 
     @classmethod
     def of(
@@ -42,7 +41,7 @@ class ClosedAhead(NamedTuple):
             np.array([closure.column for closure in found]),
             np.array([closure.target for closure in found]),
             value,
-            scaler.transform([np.zeros(len(every))] * n_targets, every),
+            n_targets,
         )
 
     def at(self, values: Float32Array, series: IntArray) -> BoolArray:
@@ -50,8 +49,14 @@ class ClosedAhead(NamedTuple):
 
         values: (n, n_columns), of steps, standardised.
         """
-        closed = np.zeros((len(values), self.zero.shape[1]), dtype=bool)
+        closed = np.zeros((len(values), self.n_targets), dtype=bool)
         closures = zip(self.column, self.target, self.value, strict=True)
         for column, target, value in closures:
             closed[:, target] |= values[:, column] == value[series]
         return closed
+
+
+def zero_of_series(scaler: Scaler, n_targets: int) -> Float32Array:
+    """Return what zero is in all series of a scaler once it is standardised, (n, n_targets)."""
+    every = np.arange(len(scaler.mean))
+    return scaler.transform([np.zeros(len(every))] * n_targets, every)

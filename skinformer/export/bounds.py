@@ -48,6 +48,9 @@ class ExportedBounds(nn.Module):
             by_phase = np.moveaxis(table[:n_rows], 1, 2)
             self.register_buffer(f"dark_{i}", torch.tensor(by_phase))
         self.closures = closures.found
+        if bounds.closed_zero is not None:
+            zero = torch.tensor(bounds.closed_zero[:n_rows])
+            self.register_buffer("closed_zero", zero)
         if bounds.closed_ahead is not None:
             self._keep_closures(bounds.closed_ahead, n_rows)
         in_days = None if bounds.clock is None else DaySteps.of(bounds.clock)
@@ -79,7 +82,6 @@ class ExportedBounds(nn.Module):
 
     def _keep_closures(self, ahead: ClosedAhead, n_rows: int) -> None:
         """Keep what columns known ahead tell."""
-        self.register_buffer("zero_ahead", torch.tensor(ahead.zero[:n_rows]))
         for i, closure in enumerate(self.closures):
             value = ahead.value[i, :n_rows]
             weekly = closure.weekly[:n_rows, :, None]
@@ -109,7 +111,7 @@ class ExportedBounds(nn.Module):
         if not self.closures:
             return rows
         targets = list(rows[..., :n_targets].unbind(dim=-1))
-        zero = self.get_buffer("zero_ahead")[row][:, None]
+        zero = self.get_buffer("closed_zero")[row][:, None]
         for i, closure in enumerate(self.closures):
             is_weekly = _at_phases(self.get_buffer(f"weekly_{i}"), row, steps)[..., 0]
             y = targets[closure.target]
@@ -122,7 +124,7 @@ class ExportedBounds(nn.Module):
     ) -> Tensor:
         """Take zeros at dates of closures, and around them, as missing."""
         targets = rows[..., :n_targets]
-        is_zero = targets == self.get_buffer("zero")[row][:, None]
+        is_zero = targets == self.get_buffer("closed_zero")[row][:, None]
         is_closed = self._at_dates("near", row, steps) & is_zero
         open_targets = targets.masked_fill(is_closed, torch.nan)
         return torch.cat([open_targets, rows[..., n_targets:]], dim=-1)
@@ -194,10 +196,11 @@ class ExportedBounds(nn.Module):
             forecast = torch.where(is_dark, tables["zero"], forecast)
         if self.has_dates and steps is not None:
             is_closed = self._at_dates("closed_dates", row, steps)
-            forecast = torch.where(is_closed, tables["zero"], forecast)
+            zero = self.get_buffer("closed_zero")[row][:, None]
+            forecast = torch.where(is_closed, zero, forecast)
         if not self.closures:
             return forecast
-        zero = self.get_buffer("zero_ahead")[row][:, None]
+        zero = self.get_buffer("closed_zero")[row][:, None]
         targets = list(forecast.unbind(dim=-1))
         for i, closure in enumerate(self.closures):
             is_closed = self._is_closed(i, ahead, row)

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.preprocessing import StandardScaler
 
 import skinformer
 from skinformer import InformerRegressor
@@ -128,6 +129,17 @@ def test_a_company_is_closed_at_christmas_and_opens_as_usual(end, tmp_path):
     model.save(tmp_path / "model")
     loaded = skinformer.load(tmp_path / "model").forecast(coverage=0.8)
     pd.testing.assert_frame_equal(loaded, forecast)
+
+
+@pytest.mark.parametrize("transform", [StandardScaler(), "log"], ids=str)
+def test_transformed_targets_are_closed_as_well(transform):
+    """Zero is wherever the transformation takes it, and next to it by logarithms."""
+    rows = sold("2021-11-01", "2024-01-20", CHRISTMAS)
+    model = InformerRegressor(pred_len=14, target_transform=transform, **FAST)
+    forecast = model.fit(rows[:"2023-12-20"]).forecast()["y"]
+    is_closed = rows["y"][forecast.index] == 0
+    assert forecast[is_closed].abs().max() < 0.5
+    assert forecast[~is_closed].min() > 30
 
 
 def test_rows_after_the_fit_may_be_closed():
