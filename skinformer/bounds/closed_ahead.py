@@ -16,6 +16,7 @@ class ClosedAhead(NamedTuple):
 
     column, target: (n_closures,), their places among columns and targets.
     value: (n_closures, n_series + 1), that of the column which tells a closure.
+    n_targets: targets of the fit.
     """
 
     column: IntArray
