@@ -26,6 +26,8 @@ _YEAR = 366
 _MARGIN = 7
 #: Days of the last year that may be open at the dates of former ones: a closure moves by them.
 _MOST_OPEN = 2
+#: Days of a closure that are no dates of all years, at most: others go by the weeks of the year.
+_MOST_MOVED = 4
 
 
 class ClosedDates(NamedTuple):
@@ -138,7 +140,9 @@ def _closed_dates(days: IntArray, y: AnyArray) -> BoolArray:
         dates = dates[seen[0] : seen[-1] + 1]
         closures = np.unique(run[in_closure & np.isin(date, dates)])
         n_open_now = np.count_nonzero(is_open_now[dates])
-        found[dates] = len(closures) >= 2 and n_open_now <= _MOST_OPEN
+        longest = np.bincount(run[in_closure])[closures].max(initial=0)
+        stays = longest <= len(dates) + _MOST_MOVED and n_open_now <= _MOST_OPEN
+        found[dates] = len(closures) >= 2 and stays
     return found
 
 

@@ -88,6 +88,13 @@ def test_a_closure_that_moves_by_days_has_the_dates_of_all_years():
     assert found(rows) == [set(range(802, 822))]
 
 
+def test_a_closure_that_moves_by_a_week_has_none():
+    rows = sold("2020-06-01", "2023-07-20", set())
+    for begin in ("2020-07-27", "2021-08-02", "2022-08-01"):
+        rows.loc[begin : pd.Timestamp(begin) + pd.Timedelta(days=20), "y"] = 0.0
+    assert found(rows) == [set()]
+
+
 @pytest.mark.parametrize("share", [0.3, 0.97])
 def test_rare_sales_have_none(share):
     rows = sold("2020-06-01", "2023-07-20", AUGUST)
