@@ -180,7 +180,7 @@ def of_attention():
     model = InformerRegressor(
         STREET,
         members=["network"],
-        network=Network(d_model=16, patch_len=2, attention=attention),
+        network=Network(d_model=16, n_heads=4, patch_len=2, attention=attention),
         training=Training(max_iter=3),
         random_state=0,
     )

@@ -23,7 +23,10 @@ model = InformerRegressor(
     street,
     members=["network"],
     network=Network(
-        d_model=16, patch_len=2, attention=Attention(encoder="probsparse", factor=3)
+        d_model=16,
+        n_heads=4,
+        patch_len=2,
+        attention=Attention(encoder="probsparse", factor=3),
     ),
     training=Training(max_iter=8),
     random_state=0,

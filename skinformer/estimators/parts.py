@@ -282,7 +282,7 @@ class Network(Part):
     ----------
     d_model : int, default=32
         Width of the network: the size of the vector of each token. It is a multiple of `n_heads`.
-    n_heads : int, default=4
+    n_heads : int, default=2
         Number of attention heads.
     n_encoder_layers : int, default=2
         Number of layers of the encoder.
@@ -345,7 +345,7 @@ class Network(Part):
     _parameter_constraints = checks.NETWORK_CONSTRAINTS | part_constraints(parts)
 
     d_model: int = 32
-    n_heads: int = 4
+    n_heads: int = 2
     n_encoder_layers: int = 2
     n_decoder_layers: int = 1
     d_ff: int | None = None

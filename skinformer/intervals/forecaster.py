@@ -29,7 +29,7 @@ from skinformer.intervals.runs import (
 )
 from skinformer.intervals.sized_rows import SizedRows, interpolate
 from skinformer.intervals.spread import Spread, mean_size
-from skinformer.rolling.blocks import RequestedSteps
+from skinformer.rolling.blocks import RequestedSteps, block_starts
 from skinformer.rolling.forecaster import Places, StepForecaster
 from skinformer.rolling.own_size import Resized
 from skinformer.timeline.arrays import BoolArray, Float32Array, Float64Array, IntArray
@@ -284,6 +284,10 @@ class _Prediction(NamedTuple):
 class _SizedWindows:
     """Forecast windows with the sizes of their errors.
 
+    Sizes are those of the windows that are asked for. Others fill gaps before these, by what is
+    forecast alone: no window that ended before them is forecast.
+
+    asked: the first forecast rows of the windows that are asked for.
     known: which rows were observed.
     known_until: for each row, the one after the last that was observed up to it in its segment.
     collapses: of the history.
@@ -296,6 +300,7 @@ class _SizedWindows:
     forecaster: IntervalForecaster
     inner: EnsembleForecaster
     requested: RequestedSteps
+    asked: Any = None
     known: Any = None
     known_until: Any = None
     collapses: Any = None
@@ -303,6 +308,7 @@ class _SizedWindows:
 
     def __call__(self, rows: Rows, origins: IntArray) -> Float32Array:
         if self.known is None:
+            self._find_asked(rows)
             self._find_known(rows)
         n = len(origins)
         # 1. The windows, and those that ended before them.
@@ -339,6 +345,13 @@ class _SizedWindows:
         of_steps = np.repeat(recent[:, None], outputs.shape[1], axis=1)
         return np.concatenate([outputs, of_steps], axis=-1)
 
+    def _find_asked(self, rows: Rows) -> None:
+        asked = self.requested
+        pred_len = self.forecaster.sizes.pred_len
+        start = block_starts(asked.place, asked.segment, asked.steps, pred_len)
+        first_row = np.searchsorted(rows.segment, asked.segment)
+        self.asked = np.unique(first_row + start - rows.steps[first_row])
+
     def _find_known(self, rows: Rows) -> None:
         known: Any = rows.known  # rows of a recursion always have it
         self.known = known.all(axis=1)
@@ -368,6 +381,7 @@ class _SizedWindows:
         """Put behind requested windows those that ended before them, each once."""
         until, anchor = self._last_known(rows, origins)
         trailing = self._trailing_origins(rows, origins, anchor)
+        trailing[~np.isin(origins, self.asked)] = -1
         earlier = np.unique(trailing[trailing >= 0])
         place = len(origins) + np.searchsorted(earlier, trailing)
         return _WindowsWithEarlier(

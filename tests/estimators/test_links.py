@@ -352,7 +352,7 @@ DEFAULT = {
     "checkpointing": (False, False),
     "outputs": 4,
     "width": 32,
-    "heads": 4,
+    "heads": 2,
     "inner width": 128,
     "attention": ("DenseAttention", "DenseAttention"),
     "cross-attention": "DenseAttention",

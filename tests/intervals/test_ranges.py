@@ -17,6 +17,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 from skinformer import InformerRegressor, load
 from skinformer.ensemble.classical import Classical
+from skinformer.ensemble.ensemble import EnsembleForecaster
 from skinformer.ensemble.ridges import Ridges
 from skinformer.evaluation import interval_coverage
 from skinformer.intervals import calibration, changes
@@ -294,6 +295,31 @@ def test_missing_truths_do_no_harm(small, rows):
     assert interval_coverage(holed["load"][600:], interval) == pytest.approx(
         0.8, abs=0.1
     )
+
+
+def test_what_fills_a_gap_needs_no_size(model, rows, monkeypatch):
+    """Sizes need the forecasts of some 24 earlier windows, which a gap is filled without."""
+    asked = rows[600:640].copy()
+    whole = count_windows(model, asked, monkeypatch)
+    asked.iloc[1:3] = np.nan  # inside of the first block: filled from its own first row
+    assert count_windows(model, asked, monkeypatch) == whole + 1
+
+
+def count_windows(model, asked, monkeypatch):
+    """Count the windows that members forecast for the last interval of some rows."""
+    model.predict_interval(asked)  # intervals are calibrated once
+    n_windows = 0
+    forecast = EnsembleForecaster.__call__
+
+    def count(self, rows, origins):
+        nonlocal n_windows
+        n_windows += len(origins)
+        return forecast(self, rows, origins)
+
+    with monkeypatch.context() as watched:
+        watched.setattr(EnsembleForecaster, "__call__", count)
+        model.predict_interval(asked)
+    return n_windows
 
 
 def test_ranges_are_those_of_the_fit_whenever_they_are_asked_for(model, rows):
