@@ -39,6 +39,17 @@ class ClosedDates(NamedTuple):
     dates : ndarray of shape (n_series + 1, n_targets, 366)
         Whether each date, counted as `number_of_date` does, is one; none of series that the fit did
         not hold, the last.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd
+    >>> from skinformer.timeline.clock import clock_for
+    >>> days = pd.date_range("2024-01-01", periods=9, freq="D")
+    >>> dates = np.zeros((2, 1, 366), dtype=bool)
+    >>> dates[0, 0, 5:8] = True
+    >>> series, clock = np.zeros(9, dtype=int), clock_for(days, days.freq)
+    >>> ClosedDates(dates).at(clock, series, clock.steps(days)).ravel().nonzero()[0]
+    array([5, 6, 7])
     """
 
     dates: BoolArray
@@ -107,43 +118,76 @@ def _closed_dates(days: IntArray, y: AnyArray) -> BoolArray:
     days, y: (n_rows,), its days, ascending, and its values.
     """
     found = np.zeros(_YEAR, dtype=bool)
-    # 1. Which days are closed, and which of these lie in a closure.
-    first = days[0]
-    n_days = days[-1] - first + 1
-    n_zero = np.bincount(days - first, weights=y == 0, minlength=n_days)
-    n_sold = np.bincount(days - first, weights=np.abs(np.nan_to_num(y)) > 0)
-    is_open = n_sold > 0
-    is_closed = (n_zero > 0) & ~is_open
-    working = _on_working_days(is_open)
-    # Between two open days.
-    run = np.cumsum(is_open)
-    n_lost = np.bincount(run, weights=is_closed & working)
-    in_closure = is_closed & (n_lost[run] >= _FEWEST_DAYS)
-    n_zero_elsewhere = np.count_nonzero(is_closed & working & ~in_closure)
-    n_sold_on = np.count_nonzero(is_open & working)
-    is_rarely_sold = n_zero_elsewhere > _MOST_ZERO * (n_zero_elsewhere + n_sold_on)
-    if is_rarely_sold or not in_closure.any():
-        return found
-    # 2. Dates that were closed whenever they were seen.
-    date = _date(first + np.arange(n_days))
-    is_last_year = np.arange(n_days) >= n_days - _YEAR
-    n_closed = np.bincount(date[in_closure], minlength=_YEAR)
-    was_open = np.bincount(date[is_open & ~is_last_year], minlength=_YEAR) > 0
-    is_open_now = np.bincount(date[is_open & is_last_year], minlength=_YEAR) > 0
-    is_unseen = (n_closed == 0) & ~is_open_now  # as weekends
-    may_be_closed = (n_closed >= 2) | (n_closed == 1) & ~is_open_now | is_unseen
-    # 3. In one go, by two closures.
-    for dates in _groups(may_be_closed & ~was_open):
-        seen = np.flatnonzero(n_closed[dates])
-        if not len(seen):
-            continue
-        dates = dates[seen[0] : seen[-1] + 1]
-        closures = np.unique(run[in_closure & np.isin(date, dates)])
-        n_open_now = np.count_nonzero(is_open_now[dates])
-        longest = np.bincount(run[in_closure])[closures].max(initial=0)
-        stays = longest <= len(dates) + _MOST_MOVED and n_open_now <= _MOST_OPEN
-        found[dates] = len(closures) >= 2 and stays
+    of_series = _Days.of(days, y)
+    for dates in _groups(of_series.dates_never_open()):
+        closed = of_series.dates_in_closures(dates)
+        found[closed] = of_series.close_together(closed)
     return found
+
+
+class _Days(NamedTuple):
+    """Days of one series from its first to its last one, (n_days,).
+
+    date: the number of each day's date.
+    is_open: whether something was sold.
+    in_closure: whether a day is closed, as are the working days around it.
+    run: the number of the run between two open days that a day lies in.
+    in_last_year: whether it lies in the last year.
+    """
+
+    date: IntArray
+    is_open: BoolArray
+    in_closure: BoolArray
+    run: IntArray
+    in_last_year: BoolArray
+
+    @classmethod
+    def of(cls, days: IntArray, y: AnyArray) -> _Days:
+        """Find them in rows; where sales are rare, no day lies in a closure."""
+        first = days[0]
+        day = np.arange(days[-1] - first + 1)
+        has_zero = np.bincount(days - first, weights=y == 0) > 0
+        is_open = np.bincount(days - first, weights=np.abs(np.nan_to_num(y))) > 0
+        is_closed = has_zero & ~is_open
+        is_working = _on_working_days(is_open)
+        run = np.cumsum(is_open, dtype=np.int64)
+        n_lost = np.bincount(run, weights=is_closed & is_working)
+        in_closure = is_closed & (n_lost[run] >= _FEWEST_DAYS)
+        other = is_working & ~in_closure
+        n_zero = np.count_nonzero(is_closed & other)
+        n_sold = np.count_nonzero(is_open & other)
+        if n_zero > _MOST_ZERO * (n_zero + n_sold):
+            in_closure[:] = False
+        in_last_year = day >= len(day) - _YEAR
+        return cls(_date(first + day), is_open, in_closure, run, in_last_year)
+
+    def by_date(self, which: BoolArray) -> IntArray:
+        """Count some days by their dates, (366,)."""
+        return np.bincount(self.date[which], minlength=_YEAR)
+
+    def dates_never_open(self) -> BoolArray:
+        """Return dates that were closed whenever they were seen, (366,).
+
+        In the last year they may be open, where two closures were seen before.
+        """
+        n_closed = self.by_date(self.in_closure)
+        is_open_now = self.by_date(self.is_open & self.in_last_year) > 0
+        was_open = self.by_date(self.is_open & ~self.in_last_year) > 0
+        return ~was_open & (~is_open_now | (n_closed >= 2))
+
+    def dates_in_closures(self, dates: IntArray) -> IntArray:
+        """Cut dates that follow each other from the first to the last one in a closure."""
+        seen = np.flatnonzero(self.by_date(self.in_closure)[dates])
+        return dates[seen[0] : seen[-1] + 1] if len(seen) else dates[:0]
+
+    def close_together(self, dates: IntArray) -> bool:
+        """Return whether dates that follow each other are closed every year, in one go."""
+        of_closures = self.run[self.in_closure]
+        closures = np.unique(self.run[self.in_closure & np.isin(self.date, dates)])
+        longest = np.bincount(of_closures)[closures].max(initial=0)
+        is_open_now = self.by_date(self.is_open & self.in_last_year)[dates] > 0
+        stays = longest <= len(dates) + _MOST_MOVED
+        return len(closures) >= 2 and stays and is_open_now.sum() <= _MOST_OPEN
 
 
 def _on_working_days(is_open: BoolArray) -> BoolArray:
