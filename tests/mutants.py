@@ -779,6 +779,22 @@ INTERVALS = [
         ("intervals/test_ranges.py::test_optimism_makes_errors_of_fitted_rows_larger",),
     ),
     Mutant(
+        "what fills a gap has sizes of errors that nobody reads",
+        "intervals/forecaster.py",
+        "_SizedWindows._with_earlier",
+        "trailing[~np.isin(origins, self.asked)] = -1",
+        "pass",
+        ("intervals/test_ranges.py::test_what_fills_a_gap_needs_no_size",),
+    ),
+    Mutant(
+        "the windows that are asked for have no sizes of errors before them",
+        "intervals/forecaster.py",
+        "_SizedWindows._with_earlier",
+        "trailing[~np.isin(origins, self.asked)] = -1",
+        "trailing[:] = -1",
+        ("intervals/test_ranges.py::test_ranges_widen_as_update_brings_wilder_times",),
+    ),
+    Mutant(
         "levels are turned round by a transformer that falls",
         "intervals/forecaster.py",
         "Intervals.quantiles",
@@ -919,9 +935,9 @@ BOUNDS = [
     Mutant(
         "a closure that was open this year is one",
         "cleaning/closed_dates.py",
-        "_closed_dates",
-        "n_open_now <= _MOST_OPEN",
-        "n_open_now >= 0",
+        "_Days.close_together",
+        "is_open_now.sum() <= _MOST_OPEN",
+        "is_open_now.sum() >= 0",
         (
             "cleaning/test_closed_dates.py::test_a_year_that_was_open_says_that_it_is_no_rule",
         ),
