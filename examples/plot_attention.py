@@ -17,7 +17,7 @@ from skinformer.datasets import load_auckland_pedestrians
 from skinformer.display import AttentionDisplay
 
 street = "45 Queen Street"
-counts = load_auckland_pedestrians().loc["2024-09":"2024-11", [street]]
+counts = load_auckland_pedestrians().loc["2024-10":"2024-11", [street]]
 train, test = counts[:"2024-11-23"], counts["2024-11-24":]
 model = InformerRegressor(
     street,

@@ -25,7 +25,7 @@ train, test = df[:"2024-10-21"], df["2024-10-22":"2024-10-29"]
 # %%
 # The same model is fitted without the holidays and with them. Both use the week before each day.
 
-same = {"seq_len": 168, "members": ["ridges", "trees"], "random_state": 0}
+same = {"seq_len": 168, "members": ["ridges"], "random_state": 0}
 plain = InformerRegressor(street, **same).fit(train[[street]])
 told = InformerRegressor(street, known_future=list(holidays), **same).fit(train)
 

@@ -152,7 +152,7 @@ def shop_days(factor, n_new, seed=0, n_rows=246, horizon=14):
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0, 3.0])
-@pytest.mark.parametrize("n_new", [8, 12, 16])
+@pytest.mark.parametrize("n_new", [8, 16])
 def test_a_level_that_halves_or_doubles_goes_on(factor, n_new):
     """Differences of a strong season are unlike each other behind it; ratios are alike."""
     errors, of_last_week = [], []

@@ -196,16 +196,19 @@ def test_other_refused_calls_change_nothing_either():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "options",
+    ("options", "n_fits"),
     [
-        {},
-        {
-            "memory_saving": MemorySaving(gradient_checkpointing=True),
-            "members": ["network"],
-        },
+        ({}, 2),
+        (
+            {
+                "memory_saving": MemorySaving(gradient_checkpointing=True),
+                "members": ["network"],
+            },
+            4,
+        ),
     ],
 )
-def test_fits_in_threads_equal_fits_in_a_row(options):
+def test_fits_in_threads_equal_fits_in_a_row(options, n_fits):
     """Searches and cross-validation run in threads; torch's generator is shared by them all."""
     X = make_panel(100)
     before = torch.get_rng_state()
@@ -216,7 +219,9 @@ def test_fits_in_threads_equal_fits_in_a_row(options):
         )
 
     alone = forecast(None)
-    together = Parallel(4, prefer="threads")(delayed(forecast)(i) for i in range(4))
+    together = Parallel(n_fits, prefer="threads")(
+        delayed(forecast)(i) for i in range(n_fits)
+    )
     for other in together:
         np.testing.assert_array_equal(other, alone)
     assert torch.equal(torch.get_rng_state(), before)

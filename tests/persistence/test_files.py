@@ -67,7 +67,7 @@ def panel(lengths):
 
 CASES = {
     "columns": lambda df: (df, {"known_future": ["plan"]}),
-    "dates": lambda df: (df[["load"]], {}),
+    "dates": lambda df: (df[["load"]], {"members": ["ridges"]}),
     "naive dates": lambda df: (
         df[["load"]].tz_convert("UTC").tz_localize(None),
         {"members": ["ridges"]},
@@ -76,13 +76,13 @@ CASES = {
         df[["load"]].set_axis(
             pd.date_range("2024-01-01", periods=len(df), tz="Europe/Berlin")
         ),
-        {},
+        {"members": ["ridges"]},
     ),
     "months": lambda df: (
         df[["load"]].set_axis(
             pd.period_range("1990-01", periods=len(df), freq="M", name="month")
         ),
-        {},
+        {"members": ["ridges"]},
     ),
     "numbers": lambda df: (
         df[["load"]].reset_index(drop=True),
@@ -741,7 +741,7 @@ def test_years_of_hours_are_saved(tmp_path):
 @pytest.mark.slow
 def test_each_bundled_table_is_saved(tmp_path):
     """All streets together, with everything that a file holds."""
-    df = load_auckland_pedestrians()[-2000:]
+    df = load_auckland_pedestrians()[-700:]
     sizes = {"seq_len": 168, "pred_len": 24, "random_state": 0}
     model = InformerRegressor(
         [*df.columns], **with_parts(members=["ridges"], **sizes)
