@@ -59,10 +59,13 @@ def draw_past(cell):
     return df[: cell.n_rows], past[: cell.n_rows], known
 
 
-def forecast_recursively(cell, df, known):
+def forecast_recursively(cell, df, known, random_state):
     """Forecast ten horizons; what is known of them is that all is open."""
     model = InformerRegressor(
-        "y", pred_len=cell.frequency.horizon, known_future=known, random_state=0
+        "y",
+        pred_len=cell.frequency.horizon,
+        known_future=known,
+        random_state=random_state,
     )
     horizon = N_HORIZONS * cell.frequency.horizon
     with warnings.catch_warnings():
@@ -87,10 +90,10 @@ def farthest_outside(past, forecast, season):
     return max(outside.max(), 0) / max(high - low, 1e-9)
 
 
-def check_stays_in_season(cell):
+def check_stays_in_season(cell, random_state=0):
     df, past, known = draw_past(cell)
     season = longest_season(cell)
-    forecast = forecast_recursively(cell, df, known).to_numpy()
+    forecast = forecast_recursively(cell, df, known, random_state).to_numpy()
     slack = SLACK
     if cell.shape in ON_THE_MOVE:
         slack += 1.5 * len(forecast) / len(past)
@@ -112,26 +115,32 @@ def test_days_stay_in_their_season_of_the_year():
     check_stays_in_season(ordinary.Cell(YEAR, "wave", 1461))
 
 
-#: 240 hours behind a drift of 320: network and ridges go on ever faster, to 222 where the drift
-#: would lead to 160; until c4b0dc63 classical forecasters, which fell back to the level before the
-#: drift from the second day on, held them down (notes/decisions.md).
-RUNS_AWAY = pytest.mark.xfail(reason="a drift goes on ever faster", strict=True)
+def draw_cell(shape, most_rows):
+    """Return a cell of a shape, the same one in each run."""
+    cells = [cell for cell in make_cells(most_rows) if cell.shape == shape]
+    rng = np.random.default_rng([33, *map(ord, shape)])
+    return cells[rng.integers(len(cells))]
+
+
 SHAPES = sorted({cell.shape for cell in make_cells(MOST_ROWS)} - {"drift"})
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("shape", "most_rows"),
-    [
-        *((shape, MOST_ROWS) for shape in SHAPES),
-        pytest.param("drift", 3000, marks=RUNS_AWAY),
-    ],
-)
-def test_each_shape_stays_in_its_season(shape, most_rows):
+@pytest.mark.parametrize("shape", SHAPES)
+def test_each_shape_stays_in_its_season(shape):
     """A cell of each shape, of any size but the longest."""
-    cells = [cell for cell in make_cells(most_rows) if cell.shape == shape]
-    rng = np.random.default_rng([33, *map(ord, shape)])
-    check_stays_in_season(cells[rng.integers(len(cells))])
+    check_stays_in_season(draw_cell(shape, MOST_ROWS))
+
+
+@pytest.mark.slow
+@pytest.mark.xfail(reason="a drift goes on ever faster", strict=True)
+def test_a_drift_goes_on_no_faster():
+    """240 hours behind a drift of 320 that would lead to 160.
+
+    Network and ridges go on ever faster, to 232 (by other numbers of random_state to 156), and
+    nothing holds them down (notes/decisions.md).
+    """
+    check_stays_in_season(draw_cell("drift", most_rows=3000), random_state=1)
 
 
 def test_what_leaves_its_season_is_found():
