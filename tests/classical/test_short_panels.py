@@ -77,7 +77,7 @@ def test_a_network_that_is_not_trained_is_nothing_to_act_on(panel):
 def test_parameters_of_a_network_without_a_share_are_named(panel):
     """A search over them compares equal forecasts; what is behind it is said once."""
     with pytest.warns(UserWarning, match="network") as caught:
-        InformerRegressor("y", **with_parts(**P)).fit(panel)
+        InformerRegressor("y", **with_parts(**P | {"n_heads": 4})).fit(panel)
     assert str(caught[0].message) == (
         "parameters of the network (network__d_model, network__n_heads) have no "
         "effect on this fit: series are too short to train it, and other members make "
