@@ -196,19 +196,16 @@ def test_other_refused_calls_change_nothing_either():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("options", "n_fits"),
+    "options",
     [
-        ({}, 2),
-        (
-            {
-                "memory_saving": MemorySaving(gradient_checkpointing=True),
-                "members": ["network"],
-            },
-            4,
-        ),
+        {},
+        {
+            "memory_saving": MemorySaving(gradient_checkpointing=True),
+            "members": ["network"],
+        },
     ],
 )
-def test_fits_in_threads_equal_fits_in_a_row(options, n_fits):
+def test_fits_in_threads_equal_fits_in_a_row(options):
     """Searches and cross-validation run in threads; torch's generator is shared by them all."""
     X = make_panel(100)
     before = torch.get_rng_state()
@@ -219,9 +216,7 @@ def test_fits_in_threads_equal_fits_in_a_row(options, n_fits):
         )
 
     alone = forecast(None)
-    together = Parallel(n_fits, prefer="threads")(
-        delayed(forecast)(i) for i in range(n_fits)
-    )
+    together = Parallel(4, prefer="threads")(delayed(forecast)(i) for i in range(4))
     for other in together:
         np.testing.assert_array_equal(other, alone)
     assert torch.equal(torch.get_rng_state(), before)
