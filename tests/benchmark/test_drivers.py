@@ -107,9 +107,7 @@ def test_no_method_sees_what_it_forecasts(folder, forecast):
     driven = load_driven("tiny", folder)
     n_left_out = 80 * 24  # the first rows, for speed
     driven = dataclasses.replace(
-        driven,
-        frame=driven.frame[n_left_out:],
-        n_train=driven.n_train - n_left_out,
+        driven, frame=driven.frame[n_left_out:], n_train=driven.n_train - n_left_out
     )
     changed = driven.frame.copy()
     changed.loc[changed.index[driven.origins[-1] :], "load"] = changed["load"].max()
